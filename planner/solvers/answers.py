@@ -340,9 +340,9 @@ class SubsetDesign(_Solved):
 
     def _errors(self, weights: Array) -> Array:
         """The same, an item's error weighted by its level."""
-        other, own = self.variances
+        other, same = self.variances
         total = np.bincount(self.groups, weights * self.policy.item_counts)
-        return (other @ total)[self.groups] + weights * (own - np.diag(other))[
+        return (other @ total)[self.groups] + weights * (same - np.diag(other))[
             self.groups
         ]
 
@@ -466,13 +466,15 @@ class Scenario:
         object.__setattr__(self, "population", shares)
         object.__setattr__(self, "directions", directions)
 
-    def known(self, wanted: Array) -> float:
+    def known(self, workload: Array) -> float:
         """What is taken off the expected square to get the variance."""
         if self.drawn:
             return float(
-                np.sum(np.square(self.directions @ (wanted @ self.population)))
+                np.sum(np.square(self.directions @ (workload @ self.population)))
             )
-        return float(np.square(self.directions @ wanted).sum(axis=0) @ self.population)
+        return float(
+            np.square(self.directions @ workload).sum(axis=0) @ self.population
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -640,16 +642,16 @@ class Channel:
 
 
 def nearest_unbiased(
-    estimator: Array, wanted: Array, matrix: Array, told: float = 1e-7
+    estimator: Array, workload: Array, matrix: Array, resolution: float = 1e-7
 ) -> Array:
     """The nearest estimator whose expectations are right, to the last digits, ``(p, outputs)``.
 
-    What a channel's ``matrix`` tells apart by less than ``told``, relatively, is left: of rounded
-    ones rounding alone may tell it.
+    What a channel's ``matrix`` tells apart by less than ``resolution``, relatively, is left: in a
+    rounded matrix that may be rounding alone.
     """
-    inverse = np.linalg.pinv(matrix, rcond=told)
+    inverse = np.linalg.pinv(matrix, rcond=resolution)
     for _ in range(2):
-        estimator = estimator + (wanted - estimator @ matrix.T) @ inverse.T
+        estimator = estimator + (workload - estimator @ matrix.T) @ inverse.T
     return estimator
 
 

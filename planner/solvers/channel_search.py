@@ -31,7 +31,7 @@ _SECONDARY = 1e-8  # weight of directions that no scenario looks at
 @one_thread
 def solve_channel(
     policy: PrivacyPolicy,
-    wanted: ArrayLike,
+    workload: ArrayLike,
     scenarios: Sequence[Scenario],
     wanted_names: Sequence[str] | None = None,
     *,
@@ -42,7 +42,7 @@ def solve_channel(
 
     Minimises the largest error of the scenarios without a cap, of which there is one, over all
     mechanisms that keep the pair budgets and all unbiased linear estimators, with the others'
-    errors under their caps. Each symbol is a level of one item and has a column of ``wanted``,
+    errors under their caps. Each symbol is a level of one item and has a column of ``workload``,
     shape ``(p, symbols)``. Columns are added until the proven relative gap is ``tolerance``.
     Where all scenarios look at the same directions, the bound is for those ``asked``, if given.
 
@@ -71,22 +71,24 @@ def solve_channel(
         raise InputError(
             "rule", "inf between groups", "finite along some chain", remedy
         )
-    table = np.atleast_2d(np.array(wanted, dtype=np.float64))
+    table = np.atleast_2d(np.array(workload, dtype=np.float64))
     question = _ChannelProblem(policy, table, scenarios)
     oracle = Ends(question, windows_of(policy, np.arange(policy.size)))
     game = (
         None if asked is None else question.seen_in(table, scenarios, np.asarray(asked))
     )
-    found = generate(question.game, oracle, tolerance, game)
-    answer = found.answer
-    off = np.abs(answer.weights @ found.columns.sums - 1).max() > _MOST_MISSING
+    generated = generate(question.game, oracle, tolerance, game)
+    answer = generated.answer
+    off = np.abs(answer.weights @ generated.columns.sums - 1).max() > _MOST_MISSING
     if off and not question.game.free.all():  # the price of a cap grew without end
         raise InfeasibleError(
             "The caps cannot be kept", "Raise the caps, or the budgets."
         )
-    meanings = question.meanings(found)
-    live, weights = fewest(question.moments(found.columns, meanings).T, answer.weights)
-    sums = found.columns.sums[live]
+    meanings = question.meanings(generated)
+    live, weights = fewest(
+        question.moments(generated.columns, meanings).T, answer.weights
+    )
+    sums = generated.columns.sums[live]
     matrix, kept = whole_columns(sums, weights, float(policy.bounds().min()))
     estimators = [
         best_estimator(table, scenarios, answer.multipliers.scenarios, matrix)
@@ -97,17 +99,24 @@ def solve_channel(
             unbiased(question.turn @ meanings[live][kept].T, table, matrix)
         )
     names = tuple(wanted_names or (f"number {j + 1}" for j in range(len(table))))
-    made = [
-        Channel(policy, table, names, matrix, one, tuple(scenarios))
-        for one in estimators
+    channels = [
+        Channel(policy, table, names, matrix, estimator, tuple(scenarios))
+        for estimator in estimators
     ]
     channel = min(
-        made, key=lambda one: (_excess(one) > 10 * tolerance, one.worst_error)
+        channels,
+        key=lambda estimator: (
+            _excess(estimator) > 10 * tolerance,
+            estimator.worst_error,
+        ),
     )
     if _excess(channel) > 10 * tolerance:
         reason = f"The caps cannot be kept: one is exceeded by {_excess(channel):.1%}"
         raise InfeasibleError(reason, "Raise the caps, or the budgets.")
-    solved, bound = (float(one) * question.unit for one in (found.solved, found.bound))
+    solved, bound = (
+        float(estimator) * question.unit
+        for estimator in (generated.solved, generated.bound)
+    )
     certificate = Certificate.of(channel.worst_error, bound, _claim(scenarios), solved)
     return replace(channel, certificate=certificate)
 
@@ -117,11 +126,15 @@ def _claim(scenarios: Sequence[Scenario]) -> str:
 
     With one population, or where everybody may have any answer, none does.
     """
-    anybody = all(np.max(one.population) == 1 and not one.drawn for one in scenarios)
-    alike = all(
-        np.array_equal(one.directions, scenarios[0].directions) for one in scenarios
+    anybody = all(
+        np.max(scenario.population) == 1 and not scenario.drawn
+        for scenario in scenarios
     )
-    capped = any(one.cap is not None for one in scenarios)
+    alike = all(
+        np.array_equal(scenario.directions, scenarios[0].directions)
+        for scenario in scenarios
+    )
+    capped = any(scenario.cap is not None for scenario in scenarios)
     if capped or not (len(scenarios) == 1 or (anybody and alike)):
         return "linear mechanisms"
     return "mechanisms"
@@ -135,42 +148,45 @@ class _ChannelProblem:
     """
 
     def __init__(
-        self, policy: PrivacyPolicy, wanted: Array, scenarios: Sequence[Scenario]
+        self, policy: PrivacyPolicy, workload: Array, scenarios: Sequence[Scenario]
     ) -> None:
         directions = [scenario.directions for scenario in scenarios]
-        squares = np.array([one.T @ one for one in directions])
+        squares = np.array([rows.T @ rows for rows in directions])
         common = bool(
             np.abs(squares - squares[0]).max() <= 1e-12 * np.abs(squares[0]).max()
         )
         _, sizes, seen = np.linalg.svd(np.vstack(directions[: 1 if common else None]))
         seen = seen[: sizes.size][sizes > 1e-12 * sizes.max()]
         forms = seen @ squares @ seen.T
-        inner = seen @ wanted
+        inner = seen @ workload
         self.populations = np.array([scenario.population for scenario in scenarios])
-        known = np.array(
-            [scenario.known(wanted) + (scenario.cap or 0.0) for scenario in scenarios]
+        offsets = np.array(
+            [scenario.known(workload) + (scenario.cap or 0.0) for scenario in scenarios]
         )
         size = np.einsum("px,kpq,qx,kx->k", inner, forms, inner, self.populations)
         # About the error of a number of size 1: that of randomised response.
         hardness = float(1 + 1 / np.sinh(float(policy.bounds().min()) / 2) ** 2)
         self.unit = hardness * float(size.max())
         if common:
-            inner = directions[0] @ wanted
+            inner = directions[0] @ workload
         free = np.array([float(scenario.cap is None) for scenario in scenarios])
         part = (inner / np.sqrt(self.unit),)
-        self.game = Game(part, known / self.unit, free, None if common else forms)
+        self.game = Game(part, offsets / self.unit, free, None if common else forms)
         square = not common and seen.shape[0] == seen.shape[1]
         self.turn = seen.T * np.sqrt(self.unit) if square else None
 
     def seen_in(
-        self, wanted: Array, scenarios: Sequence[Scenario], directions: Array
+        self, workload: Array, scenarios: Sequence[Scenario], directions: Array
     ) -> Game:
         """The game, the directions of all scenarios being others."""
         offsets = [
-            replace(one, directions=directions).known(wanted) for one in scenarios
+            replace(scenario, directions=directions).known(workload)
+            for scenario in scenarios
         ]
-        part = directions @ wanted / np.sqrt(self.unit)
-        return self.game._replace(wanted=(part,), offsets=np.array(offsets) / self.unit)
+        part = directions @ workload / np.sqrt(self.unit)
+        return self.game._replace(
+            workload=(part,), offsets=np.array(offsets) / self.unit
+        )
 
     def columns(self, logs: Array) -> GameColumns:
         """Columns of these log values, each of mean 1, known by their place."""
@@ -181,12 +197,12 @@ class _ChannelProblem:
             (likelihoods,), people, likelihoods, np.arange(len(logs))[:, None]
         )
 
-    def meanings(self, found: Generated) -> Array:
+    def meanings(self, generated: Generated) -> Array:
         """What each column adds to the game's numbers, shape ``(N, p)``."""
-        (part,) = found.columns.parts
-        at = found.answer.multipliers
-        (alpha,) = at.alpha
-        weighed = found.columns.people * at.scenarios
+        (part,) = generated.columns.parts
+        multipliers = generated.answer.multipliers
+        (alpha,) = multipliers.alpha
+        weighed = generated.columns.people * multipliers.scenarios
         if self.game.forms is None:
             return np.asarray(part @ alpha / weighed.sum(axis=1, keepdims=True))
         forms = np.einsum("os,spq->opq", weighed, self.game.forms)
@@ -201,8 +217,8 @@ class _ChannelProblem:
             squares = people * np.einsum(
                 "op,spq,oq->os", meanings, self.game.forms, meanings
             )
-        wanted = np.einsum("op,om->opm", meanings, part).reshape(len(part), -1)
-        return np.hstack([part, wanted, squares])
+        expectations = np.einsum("op,om->opm", meanings, part).reshape(len(part), -1)
+        return np.hstack([part, expectations, squares])
 
 
 class Ends:
@@ -243,7 +259,7 @@ class Ends:
         """Exact, up to rounding that is charged."""
         game = self.question.game
         seen = [worst(game, multipliers, columns) for columns in self.every]
-        chosen = [found.about[:, 0] for found, _ in seen]
+        chosen = [exceeding.key[:, 0] for exceeding, _ in seen]
         return worst(game, multipliers, self._found(chosen))[0], max(
             ratio for _, ratio in seen
         )
@@ -251,9 +267,9 @@ class Ends:
     price = prove
 
     def _found(self, chosen: Sequence[NDArray[np.int64]]) -> GameColumns:
-        logs = [one[which] for one, which in zip(self.logs, chosen, strict=True)]
+        logs = [ends[which] for ends, which in zip(self.logs, chosen, strict=True)]
         columns = self.question.columns(INWARD * np.vstack(logs))
-        return columns._replace(about=0 * columns.about)
+        return columns._replace(key=0 * columns.key)
 
 
 def whole_columns(
@@ -285,7 +301,7 @@ def whole_columns(
 
 
 def best_estimator(
-    wanted: Array, scenarios: Sequence[Scenario], weights: Array, matrix: Array
+    workload: Array, scenarios: Sequence[Scenario], weights: Array, matrix: Array
 ) -> Array:
     """The unbiased estimator of least weighted error for a channel, shape ``(p, outputs)``.
 
@@ -294,25 +310,25 @@ def best_estimator(
     """
     populations = np.array([scenario.population for scenario in scenarios])
     expected = populations @ matrix * weights[:, None]  # (k, outputs)
-    squares = np.array([one.directions.T @ one.directions for one in scenarios])
+    squares = np.array([case.directions.T @ case.directions for case in scenarios])
     total = expected.sum(axis=0)
-    (p, m) = (len(wanted), len(matrix))
+    (p, m) = (len(workload), len(matrix))
     forms = np.einsum("ko,kpq->opq", expected, squares)
     floor = _SECONDARY * np.trace(forms.sum(axis=0)) / p * total / total.sum()
     inverses = np.linalg.inv(forms + floor[:, None, None] * np.eye(p))
     system = np.einsum("xo,zo,opq->xpzq", matrix, matrix, inverses).reshape(
         m * p, m * p
     )
-    alpha = np.linalg.lstsq(system, wanted.T.ravel())[0].reshape(m, p)
+    alpha = np.linalg.lstsq(system, workload.T.ravel())[0].reshape(m, p)
     estimator = np.einsum("opq,xq,xo->po", inverses, alpha, matrix)
-    return unbiased(estimator, wanted, matrix)
+    return unbiased(estimator, workload, matrix)
 
 
-def unbiased(estimator: Array, wanted: Array, matrix: Array) -> Array:
+def unbiased(estimator: Array, workload: Array, matrix: Array) -> Array:
     """The nearest one; ConvergenceError where there is none."""
-    estimator = nearest_unbiased(estimator, wanted, matrix, told=1e-12)
-    if np.abs(estimator @ matrix.T - wanted).max() > 1e-10 * max(
-        1.0, np.abs(wanted).max()
+    estimator = nearest_unbiased(estimator, workload, matrix, resolution=1e-12)
+    if np.abs(estimator @ matrix.T - workload).max() > 1e-10 * max(
+        1.0, np.abs(workload).max()
     ):
         remedy = "Add a scenario that needs them, or give it a cap."
         raise ConvergenceError(
@@ -323,7 +339,8 @@ def unbiased(estimator: Array, wanted: Array, matrix: Array) -> Array:
 
 def _excess(channel: Channel) -> float:
     """By which share the worst kept cap is exceeded, at most; negative if none is."""
-    capped = [one for one in channel.scenarios if one.cap]
+    capped = [scenario for scenario in channel.scenarios if scenario.cap]
     return max(
-        (channel.error(one) / (one.cap or 1) - 1 for one in capped), default=-1.0
+        (channel.error(scenario) / (scenario.cap or 1) - 1 for scenario in capped),
+        default=-1.0,
     )

@@ -44,10 +44,10 @@ _MOST_LISTED = 3000  # types of few high items
 _LISTED = 1.5e8  # of them times the square of the numbers that tell types apart
 _FEW_HIGH = 10  # items that stand high by themselves
 _NEW = 2  # columns at once for each number that tells types apart, about
-_SMALL = 0.1  # relative differences of likelihoods
+_NEAR_LIKELIHOODS = 0.1  # relative differences of likelihoods
 _SWEEPS = 12
-_WORK = 100_000  # boxes divided
-_MOST_BOXES = 4096  # bounded at once: a limit on memory
+_MOST_BOXES_BOUNDED = 100_000  # boxes divided
+_BOXES_AT_ONCE = 4096  # bounded at once: a limit on memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,23 +93,23 @@ class DesignProblem:
         root = np.sqrt(weights)
         m = self.item_counts
         within = [np.array([[root[i] * np.sqrt((m[i] - 1) / M)]]) for i in self.several]
-        wanted = (root[:, None] * self.turn / M, *within)
+        workload = (root[:, None] * self.turn / M, *within)
         offsets = weights / M
         if self.prior is not None:
             offsets = np.array([offsets @ self.prior])
-        return Game(wanted, offsets, np.ones(offsets.size))
+        return Game(workload, offsets, np.ones(offsets.size))
 
-    def sides(self, about: Whole) -> tuple[Array, Array]:
+    def sides(self, types: Whole) -> tuple[Array, Array]:
         """Likelihoods ``low`` and ``high`` of types, the smallest one present scaled to 1."""
-        low, high = (part[about[:, 0]] for part in self.windows)
-        lowest = np.where(about[:, 1:] < self.item_counts, low, high).min(axis=1)
+        low, high = (part[types[:, 0]] for part in self.windows)
+        lowest = np.where(types[:, 1:] < self.item_counts, low, high).min(axis=1)
         return np.exp(low - lowest[:, None]), np.exp(high - lowest[:, None])
 
     @property
     def near(self) -> float:
         """The largest relative difference of likelihoods where budgets are small, else 0."""
         rise = float(self.rises.max())
-        return rise if rise < _SMALL else 0.0
+        return rise if rise < _NEAR_LIKELIHOODS else 0.0
 
     @property
     def turn(self) -> Array:
@@ -137,21 +137,21 @@ class DesignProblem:
             np.where(high > low, np.expm1(high - low + _ROUNDED * high), 0.0)
         )
 
-    def scale(self, about: Whole) -> Array:
+    def scale(self, types: Whole) -> Array:
         """Mean likelihood over all items of types whose smallest is 1, shape ``(n,)``."""
-        low, high = self.sides(about)
-        x = about[:, 1:] / self.item_counts
+        low, high = self.sides(types)
+        x = types[:, 1:] / self.item_counts
         return np.asarray((low + (high - low) * x) @ self.item_counts / self.items)
 
-    def columns(self, about: Whole) -> GameColumns:
+    def columns(self, types: Whole) -> GameColumns:
         """Types as columns: their window, then the counts of every level, a row each."""
-        scale = self.scale(about)[:, None]
-        low = self.sides(about)[0] / scale
-        gap = low * self.rises[about[:, 0]]
+        scale = self.scale(types)[:, None]
+        low = self.sides(types)[0] / scale
+        gap = low * self.rises[types[:, 0]]
         m = self.item_counts
-        x = about[:, 1:] / self.item_counts
+        x = types[:, 1:] / self.item_counts
         mean = low + gap * x
-        spread = np.square(gap) * x * ((m - about[:, 1:]) / m)
+        spread = np.square(gap) * x * ((m - types[:, 1:]) / m)
         within = [np.sqrt(spread[:, [i]] * (m[i] / (m[i] - 1))) for i in self.several]
         f = m / self.items
         turned = (mean - 1) * np.sqrt(f) @ self.turn
@@ -160,7 +160,7 @@ class DesignProblem:
         else:
             turned = mean * np.sqrt(f)
         people = mean if self.prior is None else mean @ self.prior[:, None]
-        return GameColumns((turned, *within), people, mean, about)
+        return GameColumns((turned, *within), people, mean, types)
 
 
 def natural_high(problem: DesignProblem) -> float:
@@ -260,18 +260,18 @@ class Counts:
         their neighbours to move the multipliers.
         """
         priced = Priced(self, multipliers)
-        starts = [columns.about, priced.corners()]
+        starts = [columns.key, priced.corners()]
         if self.staged:
             starts.append(self._drawn())
-        found = priced.improved(np.unique(np.vstack(starts), axis=0))
-        found = np.unique(found, axis=0)
+        types = priced.improved(np.unique(np.vstack(starts), axis=0))
+        types = np.unique(types, axis=0)
         for most in _BESIDE if self.staged else ():
-            best = np.argsort(-priced.ratios(found), kind="stable")[:most]
-            found = self._beside(found[best])
+            best = np.argsort(-priced.ratios(types), kind="stable")[:most]
+            types = self._beside(types[best])
         levels = self.problem.item_counts.size
         most = min(len(columns.sums) // 3, _NEW * levels * (levels + 1))
         most = max(MOST_NEW, most)
-        return worst(self.game, multipliers, self.problem.columns(found), most)
+        return worst(self.game, multipliers, self.problem.columns(types), most)
 
     def _drawn(self) -> Whole:
         """Types of which levels stand high in shares of any size, lower where that tells more."""
@@ -288,15 +288,15 @@ class Counts:
         """These, and those of which one level has an item more or less on the high side."""
         (low, high) = self.problem.windows
         m = self.problem.item_counts
-        found = [types]
+        neighbours = [types]
         for level in range(m.size):
             movable = (high > low)[types[:, 0], level]
             for step in (-1, 1):
                 moved = types.copy()
                 moved[:, 1 + level] += step
                 count = moved[:, 1 + level]
-                found.append(moved[movable & (count >= 0) & (count <= m[level])])
-        return np.unique(np.vstack(found), axis=0)
+                neighbours.append(moved[movable & (count >= 0) & (count <= m[level])])
+        return np.unique(np.vstack(neighbours), axis=0)
 
     def prove(
         self, multipliers: Multipliers, doubt: float
@@ -332,8 +332,8 @@ class Priced:
             sigma if problem.prior is None else float(sigma[0]) * problem.prior
         )
         factor = np.zeros(self.m.size)
-        for i, one in zip(problem.several, within, strict=True):
-            factor[i] = one[0, 0] ** 2 * self.m[i] / (self.m[i] - 1)
+        for i, multiplier in zip(problem.several, within, strict=True):
+            factor[i] = multiplier[0, 0] ** 2 * self.m[i] / (self.m[i] - 1)
         self.curve = factor * np.square(self.gap)
 
     @property
@@ -358,9 +358,9 @@ class Priced:
     def _hessian(self, window: Whole, core: Array) -> Array:
         """Second derivatives in ``x``, shape ``(n, t, t)``."""
         gap = self.gap[window]
-        place = np.arange(self.m.size)
+        diagonal = np.arange(self.m.size)
         hessian = gap[:, :, None] * core * gap[:, None, :]
-        hessian[:, place, place] -= 2 * self.curve[window]
+        hessian[:, diagonal, diagonal] -= 2 * self.curve[window]
         return hessian
 
     def _value_and_slope(
@@ -439,8 +439,8 @@ class Priced:
         bends += SLACK * np.abs(scaled).sum(axis=(1, 2))
         nu = np.where(wide, bends[:, None] * root**2 / 2, 0.0)
         bent = hessian.copy()
-        place = np.arange(self.m.size)
-        bent[:, place, place] -= 2 * nu
+        diagonal = np.arange(self.m.size)
+        bent[:, diagonal, diagonal] -= 2 * nu
 
         def raised(y: Array) -> tuple[Array, Array]:
             value, slope = self._value_and_slope(window, start + width * y, core)
@@ -503,17 +503,17 @@ def largest_ratio(
     """Types with the largest ratios, and a ratio that none in the boxes exceeds.
 
     Boxes of counts are divided until each is known to hold no ratio above ``(1 + slack)`` times
-    the largest seen. Once ``_WORK`` of them are bounded, those still open are charged to the bound,
-    which is true in any case.
+    the largest seen. Once ``_MOST_BOXES_BOUNDED`` of them are bounded, those still open are charged
+    to the bound, which is true in any case.
     """
     work = 0
-    most = _WORK * min(1.0, _WIDE / priced.m.size) ** 2
+    most = _MOST_BOXES_BOUNDED * min(1.0, _WIDE / priced.m.size) ** 2
     ceiling = 0.0
     best = np.zeros((0, 1 + boxes.low.shape[1]), dtype=np.int64)
     while boxes.window.size and np.isfinite(seen):
         still_wanted()
-        here = boxes.chosen(slice(_MOST_BOXES))
-        boxes = boxes.chosen(slice(_MOST_BOXES, None))
+        here = boxes.chosen(slice(_BOXES_AT_ONCE))
+        boxes = boxes.chosen(slice(_BOXES_AT_ONCE, None))
         work += here.window.size
         above, top, y, side = priced.bounded(here, seen * (1 + slack))
         counts = here.low + np.rint(y * (here.high - here.low)).astype(np.int64)

@@ -20,7 +20,13 @@ from planner.solvers.counts import (
     natural_high,
     split_types,
 )
-from planner.solvers.generation import DIGITS, LEVELS, Generated, fewest, generate
+from planner.solvers.generation import (
+    NO_DIGITS,
+    TOO_MANY_LEVELS,
+    Generated,
+    fewest,
+    generate,
+)
 from planner.solvers.rays import components_of, one_window, windows_of
 from planner.solvers.relaxed import MOST_LEVELS, Relaxed, relaxed, types_near
 from planner.solvers.solving import solve
@@ -40,7 +46,7 @@ _PROVEN_LEVELS = (
 _MOST_THINNED = (
     500  # numbers that weights keep when types are left out: each is a long sum
 )
-_FEW_HIGH = 3  # items that stand high by themselves
+_FEW_STAND_HIGH = 3  # items that stand high by themselves
 _MOST_DESIGNED = 64  # levels of a design: it takes about half their square of types
 
 
@@ -111,22 +117,24 @@ def best_design(
     answers: list[SubsetDesign | UnaryTable] = (
         [*_tables(policy, chosen)] if not few else []
     )
-    found = _solve(
-        asked, tolerance, min((one.objective_value for one in answers), default=np.inf)
+    design = _solve(
+        asked,
+        tolerance,
+        min((answer.objective_value for answer in answers), default=np.inf),
     )
-    solved, bound = found.bounds
-    if found.types is not None and found.types.tells_apart(found.prior):
-        answers.append(SubsetDesign(policy, found.types, groups, found.prior, chosen))
+    solved, bound = design.bounds
+    if design.types is not None and design.types.tells_apart(design.prior):
+        answers.append(SubsetDesign(policy, design.types, groups, design.prior, chosen))
     proven = (1 + max(tolerance, _NEAR_BOUND)) * solved
     if few and not (answers and answers[0].objective_value <= proven):
         answers += _tables(policy, chosen)
     if not answers:
         reason = "Rounding hides at these budgets what tells the items apart"
         raise ConvergenceError(reason, "Take larger ones.")
-    best = min(answers, key=lambda one: one.objective_value)
+    best = min(answers, key=lambda answer: answer.objective_value)
     certificate = Certificate.of(best.objective_value, bound, "mechanisms", solved)
     if best.objective_value > proven:
-        certificate = replace(certificate, stopped=found.stopped)
+        certificate = replace(certificate, stopped=design.stopped)
     return replace(best, certificate=certificate)
 
 
@@ -141,11 +149,13 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
     merged = asked.policy
     prior = asked.prior
     bounds = [0.0]
-    for at in components_of(merged):
-        mass = 1.0 if prior is None else float(prior[at].sum())
-        if mass and merged.item_counts[at].sum() > 1:
-            bound = float(_bound(asked, at, _CLOSE_BOUND).bounds[1])
-            bounds.append(mass * int(merged.item_counts[at].sum()) * max(0.0, bound))
+    for levels in components_of(merged):
+        mass = 1.0 if prior is None else float(prior[levels].sum())
+        if mass and merged.item_counts[levels].sum() > 1:
+            bound = float(_bound(asked, levels, _CLOSE_BOUND).bounds[1])
+            bounds.append(
+                mass * int(merged.item_counts[levels].sum()) * max(0.0, bound)
+            )
     return float(max(bounds) if prior is None else sum(bounds))
 
 
@@ -161,16 +171,16 @@ class _Asked(NamedTuple):
     prior: Array | None
     spread: Array | None
 
-    def problem(self, at: Whole) -> DesignProblem:
+    def problem(self, levels: Whole) -> DesignProblem:
         """That of one component, its people summing to 1."""
-        people = None if self.prior is None else self.prior[at]
+        people = None if self.prior is None else self.prior[levels]
         if people is not None:
             people = people / people.sum() if people.any() else None
-        spread = None if self.spread is None else self.spread[at]
-        m = self.policy.item_counts[at]
-        (solved, asked) = self.weights[:, at]
+        spread = None if self.spread is None else self.spread[levels]
+        m = self.policy.item_counts[levels]
+        (solved, asked) = self.weights[:, levels]
         return DesignProblem(
-            m, windows_of(self.policy, at), solved, people, asked, spread
+            m, windows_of(self.policy, levels), solved, people, asked, spread
         )
 
     def pooled(self, groups: Whole) -> _Asked:
@@ -214,7 +224,9 @@ def _merged(
         )
         groups = first.argsort().argsort()[kind.reshape(-1)]
     shares = None if prior is None else grouped(prior, groups, np.add)
-    means = np.array([grouped(one, groups, np.minimum) for one in weights])
+    means = np.array(
+        [grouped(item_weights, groups, np.minimum) for item_weights in weights]
+    )
     factor = None if spread is None else grouped(spread, groups, np.minimum)
     return groups, _Asked(pooled(used, groups), means, shares, factor)
 
@@ -252,7 +264,9 @@ def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
     """Each component alone: nobody of another one can be taken for somebody of this."""
     policy = asked.policy
     components = components_of(asked.policy)
-    parts = [_solve_component(asked, at, close, table) for at in components]
+    parts = [
+        _solve_component(asked, component, close, table) for component in components
+    ]
     if len(parts) == 1:
         return parts[0]
     every = [part.types for part in parts if part.types is not None]
@@ -267,10 +281,10 @@ def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
     shares = np.zeros(policy.size)
     first = 0
     for levels, part, types in zip(components, parts, every, strict=True):
-        place = np.ix_(np.arange(first, first + types.size), levels)
-        low[place] = types.low
-        high[place] = types.high
-        counts[place] = types.high_counts
+        block = np.ix_(np.arange(first, first + types.size), levels)
+        low[block] = types.low
+        high[block] = types.high
+        counts[block] = types.high_counts
         shares[levels] = part.prior / len(parts)
         first += types.size
     amounts = np.concatenate([types.weights for types in every])
@@ -279,78 +293,97 @@ def _solve(asked: _Asked, close: float, table: float) -> _SolvedDesign:
 
 
 def _solve_component(
-    asked: _Asked, at: Whole, close: float, table: float
+    asked: _Asked, levels: Whole, close: float, table: float
 ) -> _SolvedDesign:
     """The bound is the component's part of the objective: times its share of assumed people."""
-    m = asked.policy.item_counts[at]
+    m = asked.policy.item_counts[levels]
     mass = 1.0
     if asked.prior is not None:
-        mass = float(asked.prior[at].sum())
+        mass = float(asked.prior[levels].sum())
     if m.sum() == 1:  # nothing to tell it from: its answer is known
-        one = np.ones((1, 1))
+        certain = np.ones((1, 1))
         return _SolvedDesign(
-            OutputTypes(m, one[0], one, one, m[None]), one[0], np.zeros(2)
+            OutputTypes(m, certain[0], certain, certain, m[None]),
+            certain[0],
+            np.zeros(2),
         )
-    problem = asked.problem(at)
+    problem = asked.problem(levels)
     scaled = mass * int(m.sum())
-    if at.size <= _PROVEN_LEVELS:
-        found = _generated(problem, close, split_types(problem), np.full(2, -np.inf))
-        if found is not None and found.answer.value <= (1 + close) * found.solved:
-            return _designed(problem, found, scaled)
-    elif at.size <= _MOST_DESIGNED and natural_high(problem) < _FEW_HIGH:
+    if levels.size <= _PROVEN_LEVELS:
+        generated = _generated(
+            problem, close, split_types(problem), np.full(2, -np.inf)
+        )
+        if (
+            generated is not None
+            and generated.answer.value <= (1 + close) * generated.solved
+        ):
+            return _designed(problem, generated, scaled)
+    elif levels.size <= _MOST_DESIGNED and natural_high(problem) < _FEW_STAND_HIGH:
         # At large budgets types of few high items are enough, and no matrix proves anything.
-        found = _generated(problem, close, few_high_types(problem), np.full(2, -np.inf))
-        if found is not None and not found.stopped:
-            return _designed(problem, found, scaled)
-    bound = _bound(asked, at, close / 4)
+        generated = _generated(
+            problem, close, few_high_types(problem), np.full(2, -np.inf)
+        )
+        if generated is not None and not generated.stopped:
+            return _designed(problem, generated, scaled)
+    bound = _bound(asked, levels, close / 4)
     beaten = table > (1 + max(close, _NEAR_BOUND)) * scaled * bound.bounds[1]
-    if beaten and bound.people.size == at.size <= _MOST_DESIGNED:
-        size = max(_FIRST * at.size, round(1.3 * at.size * (at.size + 1) / 2))
+    if beaten and bound.people.size == levels.size <= _MOST_DESIGNED:
+        size = max(
+            _FIRST * levels.size, round(1.3 * levels.size * (levels.size + 1) / 2)
+        )
         first = np.vstack(
             [
                 few_high_types(problem),
                 types_near(problem, bound, size),
             ]
         )
-        found = _generated(problem, close, np.unique(first, axis=0), bound.bounds)
-        if found is not None:
-            return _designed(problem, found, scaled)
-    stopped = DIGITS if bound.people.size == at.size <= _MOST_DESIGNED else LEVELS
+        generated = _generated(problem, close, np.unique(first, axis=0), bound.bounds)
+        if generated is not None:
+            return _designed(problem, generated, scaled)
+    stopped = (
+        NO_DIGITS
+        if bound.people.size == levels.size <= _MOST_DESIGNED
+        else TOO_MANY_LEVELS
+    )
     proven = scaled * np.maximum(bound.bounds, 0.0)
     return _SolvedDesign(None, bound.people, proven, stopped)
 
 
 def _generated(
-    problem: DesignProblem, close: float, first: Whole, known: Array
+    problem: DesignProblem, close: float, first: Whole, proven: Array
 ) -> Generated | None:
     """None where digits do not tell the items apart."""
     oracle = Counts(problem, close, first)
     with suppress(ConvergenceError):
         return generate(
-            oracle.game, oracle, close, problem.game(problem.both_weights[1]), known
+            oracle.game, oracle, close, problem.game(problem.both_weights[1]), proven
         )
     return None
 
 
-def _designed(problem: DesignProblem, found: Generated, scaled: float) -> _SolvedDesign:
+def _designed(
+    problem: DesignProblem, generated: Generated, scaled: float
+) -> _SolvedDesign:
     people = (
-        found.answer.multipliers.scenarios if problem.prior is None else problem.prior
+        generated.answer.multipliers.scenarios
+        if problem.prior is None
+        else problem.prior
     )
-    bounds = scaled * np.maximum(np.array([found.solved, found.bound]), 0.0)
-    types = _types_of(problem, found)
-    return _SolvedDesign(types, people / people.sum(), bounds, found.stopped)
+    bounds = scaled * np.maximum(np.array([generated.solved, generated.bound]), 0.0)
+    types = _types_of(problem, generated)
+    return _SolvedDesign(types, people / people.sum(), bounds, generated.stopped)
 
 
-def _bound(asked: _Asked, at: Whole, close: float) -> Relaxed:
+def _bound(asked: _Asked, levels: Whole, close: float) -> Relaxed:
     """What no mechanism undercuts, per item: of too many levels that of groups, budgets raised."""
-    if at.size > MOST_LEVELS and (
+    if levels.size > MOST_LEVELS and (
         asked.prior is not None or not one_window(asked.policy)
     ):
         few = asked.pooled(_coarser(asked))
         return relaxed(
             few.problem(np.arange(few.policy.size)), max(close, _CLOSE_GROUPS)
         )
-    return relaxed(asked.problem(at), close)
+    return relaxed(asked.problem(levels), close)
 
 
 def _coarser(asked: _Asked) -> Whole:
@@ -365,28 +398,31 @@ def _coarser(asked: _Asked) -> Whole:
         np.ones(items.size) if asked.prior is None else (asked.prior / items) ** 0.3
     )
     logs = np.log(
-        [np.maximum(one, _AS_LITTLE * one.max()) for one in (cost, weights, people)]
+        [
+            np.maximum(sizes, _AS_LITTLE * sizes.max())
+            for sizes in (cost, weights, people)
+        ]
     ).T
     parts = weights * items * cost**2
     groups = np.zeros(items.size, dtype=np.int64)
     for new in range(1, MOST_LEVELS - 2):
         low, high = (grouped(logs, groups, end) for end in (np.minimum, np.maximum))
         spans = (high - low) * grouped(parts, groups, np.add)[:, None]
-        group, by = np.unravel_index(spans.argmax(), spans.shape)
-        if spans[group, by] > 0:
-            above = logs[:, by] > (low[group, by] + high[group, by]) / 2
+        group, trait = np.unravel_index(spans.argmax(), spans.shape)
+        if spans[group, trait] > 0:
+            above = logs[:, trait] > (low[group, trait] + high[group, trait]) / 2
             groups[(groups == group) & above] = new
     return groups
 
 
-def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes | None:
+def _types_of(problem: DesignProblem, generated: Generated) -> OutputTypes | None:
     """Few types with the same error, their weights corrected until probabilities sum to 1.
 
     None where the digits that are left make no such weights.
     """
-    columns = found.columns
-    amounts = found.answer.weights
-    people = columns.people @ found.answer.multipliers.scenarios
+    columns = generated.columns
+    amounts = generated.answer.weights
+    people = columns.people @ generated.answer.multipliers.scenarios
     mean, *within = columns.parts
     first, second = np.triu_indices(mean.shape[1])
     rows = (
@@ -396,18 +432,20 @@ def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes | None:
     live = np.arange(amounts.size)
     if len(rows) <= _MOST_THINNED or live.size > len(rows):
         live, amounts = fewest(rows, amounts)
-    about = columns.about[live]
-    amounts = amounts / problem.scale(columns.about[live])
+    chosen = columns.key[live]
+    amounts = amounts / problem.scale(columns.key[live])
     for _ in range(3):
-        about = about[amounts > 0]
+        chosen = chosen[amounts > 0]
         amounts = amounts[amounts > 0]
-        low, high = problem.sides(about)
-        total = low + (high - low) * (about[:, 1:] / problem.item_counts)
+        low, high = problem.sides(chosen)
+        total = low + (high - low) * (chosen[:, 1:] / problem.item_counts)
         sway = total * amounts[:, None]
         missing = np.linalg.lstsq(total.T @ sway, 1 - amounts @ total)[0]
         amounts = amounts + amounts * (total @ missing)
     if not (amounts > 0).all():
         return None
-    order = np.lexsort(about[:, :0:-1].T)  # whatever windows they were found in
-    low, high = problem.sides(about[order])
-    return OutputTypes(problem.item_counts, amounts[order], low, high, about[order, 1:])
+    order = np.lexsort(chosen[:, :0:-1].T)  # whatever windows they were found in
+    low, high = problem.sides(chosen[order])
+    return OutputTypes(
+        problem.item_counts, amounts[order], low, high, chosen[order, 1:]
+    )

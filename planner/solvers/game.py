@@ -41,21 +41,19 @@ MOST_NEW = 40
 class GameColumns(NamedTuple):
     """Kinds of reports, ``N`` of them.
 
-    ``parts``: one ``(N, r_b)`` a block; ``people`` ``(N, k)``; ``sums`` ``(N, r)``; ``about``: what
+    ``parts``: one ``(N, r_b)`` a block; ``people`` ``(N, k)``; ``sums`` ``(N, r)``; ``key``: what
     their oracle knows them by, whole numbers ``(N, ...)``.
     """
 
     parts: tuple[Array, ...]
     people: Array
     sums: Array
-    about: NDArray[np.int64]
+    key: NDArray[np.int64]
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> GameColumns:
         """Some of them."""
         parts = tuple(part[which] for part in self.parts)
-        return GameColumns(
-            parts, self.people[which], self.sums[which], self.about[which]
-        )
+        return GameColumns(parts, self.people[which], self.sums[which], self.key[which])
 
     def joined(self, *others: GameColumns) -> GameColumns:
         """All together, each once: these first."""
@@ -72,8 +70,8 @@ class GameColumns(NamedTuple):
         return together.take(np.sort(order[first]))
 
     def order(self) -> tuple[NDArray[np.int64], Array]:
-        """Their places, sorted by what tells them apart, and that."""
-        rows = np.hstack([self.about, self.sums.round(12)])
+        """The columns' indices, sorted by key and sums, and the rows of both in that order."""
+        rows = np.hstack([self.key, self.sums.round(12)])
         order = np.lexsort(rows.T[::-1])
         return order, rows[order]
 
@@ -81,11 +79,11 @@ class GameColumns(NamedTuple):
 class Game(NamedTuple):
     """What all columns share.
 
-    ``wanted``: ``W_b``, ``(p_b, r_b)``; ``offsets`` ``(k,)``; ``free``: 0 for
+    ``workload``: ``W_b``, ``(p_b, r_b)``; ``offsets`` ``(k,)``; ``free``: 0 for
     scenarios with a cap, else 1; ``forms``: ``G_s``, ``(k, p, p)``, None if all are the identity.
     """
 
-    wanted: tuple[Array, ...]
+    workload: tuple[Array, ...]
     offsets: Array
     free: Array
     forms: Array | None = None
@@ -135,7 +133,7 @@ def worst(
 def lower_bound(game: Game, multipliers: Multipliers, largest: float) -> float:
     """What is proven if no column's ratio is larger, rounded down; ``-inf`` if nothing."""
     alpha, rows, sigma = multipliers
-    products = [W * A.T for W, A in zip(game.wanted, alpha, strict=True)]
+    products = [W * A.T for W, A in zip(game.workload, alpha, strict=True)]
     reach = sum(
         float(product.sum() - SLACK * np.abs(product).sum()) for product in products
     )

@@ -15,14 +15,16 @@ from planner.solvers.saddle import SaddlePoint, continued, rank_of, saddle
 
 _GENERATION_ROUNDS = 60
 _PATIENCE = 12  # rounds without a better bound after which digits are used up
-_FEW = 1000  # columns: so many are kept, needed or not
+_MANY_COLUMNS = 1000  # columns: so many are kept, needed or not
 _TIGHT = 0.05  # below 1: of more, those go whose charge is less
 _SENT = 1e-3  # of the largest weight: those stay that are sent more often
-_WORK = 8e9  # multiplications in all steps of programs, after which it is enough
+_MOST_MULTIPLICATIONS = (
+    8e9  # multiplications in all steps of programs, after which it is enough
+)
 _ALWAYS = 3e3  # multiplications for each column, whatever the levels
 _KEPT = 0.7  # of columns, when a few are left out that weigh little
 _PROVEN_DIGITS = 1e-12
-_LEFT = (
+_LASTING_SHARE = (
     0.1  # of the gap: what more columns may still give where the bound does not move
 )
 _DOUBT = 1 / 4  # of the tolerance: by how much a proof may overstate the largest ratio
@@ -37,13 +39,13 @@ _MOVED = 1e-7  # of the sums: what dropping columns may cost
 
 PROVEN = ""
 """Why a search ended: it reached its tolerance."""
-DIGITS = "digits"
+NO_DIGITS = "digits"
 """The numbers' digits are used up: multipliers no longer get better."""
-ROUNDS = "rounds"
+WORK_DONE = "rounds"
 """It did all the work that it may."""
-COLUMNS = "columns"
+NO_COLUMN = "columns"
 """No report is known that would lower the error by more than a share of the gap."""
-LEVELS = "levels"
+TOO_MANY_LEVELS = "levels"
 """There are too many levels for a search."""
 
 
@@ -79,7 +81,8 @@ class Generated(NamedTuple):
     """Columns with their weights, and bounds on all mechanisms; ``-inf`` if none is proven.
 
     ``solved`` is that of the game that was solved, where it is not the one asked for. ``stopped``
-    says why the search ended: :data:`PROVEN`, :data:`DIGITS`, :data:`ROUNDS` or :data:`COLUMNS`.
+    says why the search ended: :data:`PROVEN`, :data:`NO_DIGITS`, :data:`WORK_DONE` or
+    :data:`NO_COLUMN`.
     """
 
     columns: GameColumns
@@ -94,16 +97,16 @@ def generate(
     oracle: Oracle,
     tolerance: float,
     asked: Game | None = None,
-    known: Array | tuple[float, float] = (-np.inf, -np.inf),
+    proven: Array | tuple[float, float] = (-np.inf, -np.inf),
 ) -> Generated:
     """Add columns until the bound on all of them is within ``tolerance`` of the value.
 
     The value is never above that of the program over the columns of ``oracle.start()``, which is
     solved first. If rounds or digits run out, the gap that is left is proven all the same.
-    ``asked`` is the game without the least weights of what nobody minds; ``known`` are bounds for
+    ``asked`` is the game without the least weights of what nobody minds; ``proven`` are bounds for
     both.
     """
-    growth = _Growth(game, oracle, tolerance, asked or game, known)
+    growth = _Growth(game, oracle, tolerance, asked or game, proven)
     growth.solve(None)
     for left in reversed(range(_GENERATION_ROUNDS)):
         if growth.enough or growth.price(last=left == 0):
@@ -144,7 +147,7 @@ class _Growth:
         oracle: Oracle,
         tolerance: float,
         asked: Game,
-        known: Array | tuple[float, float],
+        proven: Array | tuple[float, float],
     ) -> None:
         self.game = game
         self.oracle = oracle
@@ -152,7 +155,7 @@ class _Growth:
         self.asked = asked
         self.columns = oracle.start()
         self.news = list[GameColumns]()
-        self.bounds = np.array(known)
+        self.bounds = np.array(proven)
         self.likely = -np.inf
         self.gap = np.inf
         self.closest = np.inf
@@ -161,7 +164,7 @@ class _Growth:
         self.stuck = 0
         self.work = 0.0
         self.close = 0.0
-        self.stopped = ROUNDS
+        self.stopped = WORK_DONE
 
     def solve(self, near: SaddlePoint | None) -> None:
         """The best weights of all columns found, from those of the first of them."""
@@ -175,8 +178,8 @@ class _Growth:
         if not rough or self.answer.most < self.best[1].most:
             self.best = (self.columns, self.answer)
         size = len(self.columns.sums)
-        each = size * (_ALWAYS + float(min(size, rank_of(self.game))) ** 2)
-        self.work += self.answer.tried * each
+        step_cost = size * (_ALWAYS + float(min(size, rank_of(self.game))) ** 2)
+        self.work += self.answer.tried * step_cost
 
     @property
     def _reached(self) -> float:
@@ -202,7 +205,7 @@ class _Growth:
             self.likely = value
             self.centre = newest
         if self.likely == -np.inf:  # nothing will be proven by any so far
-            return last or self.work > 4 * _WORK
+            return last or self.work > 4 * _MOST_MULTIPLICATIONS
         self._charge(
             self.news
         )  # a new column may exceed the best multipliers after all
@@ -216,16 +219,18 @@ class _Growth:
             self.stuck += 1
         over = last or self.stuck >= _PATIENCE
         if self.stuck >= _PATIENCE:
-            self.stopped = DIGITS
+            self.stopped = NO_DIGITS
         near = self.tolerance / 2 * self.likely
         if self.oracle.staged or not self.oracle.searched:
             # A tenth of a gap that stays is not worth more columns.
-            near = max(near, _LEFT * self._open)
+            near = max(near, _LASTING_SHARE * self._open)
         if self.oracle.staged or not self.oracle.searched:
-            over |= self.work > _WORK * min(max(1.0, self._reached / 1e-3), 4.0)
+            over |= self.work > _MOST_MULTIPLICATIONS * min(
+                max(1.0, self._reached / 1e-3), 4.0
+            )
         if not self.oracle.searched:
             if self.gap <= near:
-                self.stopped = COLUMNS
+                self.stopped = NO_COLUMN
             return over or self.gap <= near
         return (over or self.gap <= near) and self._prove(over=over)
 
@@ -243,7 +248,7 @@ class _Growth:
         taken = float(self.game.offsets @ self.answer.multipliers.scenarios)
         doubt = _DOUBT * self.tolerance * value
         if self.oracle.staged:
-            doubt = max(doubt, _LEFT * self._open)
+            doubt = max(doubt, _LASTING_SHARE * self._open)
         missed, largest = self.oracle.prove(self.centre, doubt / (value + taken))
         games = self.game, self.asked
         proven = [lower_bound(game, self.centre, max(1.0, largest)) for game in games]
@@ -267,7 +272,7 @@ class _Growth:
         settled = self.gap <= self.tolerance / 2 * self.likely
         if settled or self.likely == -np.inf or answer.value >= self.lowest:
             return
-        if len(self.columns.sums) <= _FEW:
+        if len(self.columns.sums) <= _MANY_COLUMNS:
             return
         share = answer.weights * self.columns.sums.max(axis=1)
         tight = 1 - min(_TIGHT, self.gap / abs(self.likely))
@@ -287,9 +292,9 @@ def _needed(
     with suppress(ConvergenceError):
         fewer = columns.take(kept)
         near = answer._replace(weights=answer.weights[kept])
-        found = saddle(game, fewer, answer.distance, near)
-        if found.value <= answer.value + gap / 100:
-            return fewer, found
+        solved = saddle(game, fewer, answer.distance, near)
+        if solved.value <= answer.value + gap / 100:
+            return fewer, solved
     return columns, answer
 
 
@@ -303,11 +308,11 @@ def _heaviest(
             kept = np.argsort(-share)[: round(_KEPT * share.size)]
             fewer = columns.take(kept)
             near = answer._replace(weights=answer.weights[kept])
-            found = saddle(game, fewer, close, near)
-            if not found.value <= most:
+            solved = saddle(game, fewer, close, near)
+            if not solved.value <= most:
                 break
             columns = fewer
-            answer = found
+            answer = solved
     return columns, answer
 
 

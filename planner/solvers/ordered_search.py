@@ -82,7 +82,7 @@ class _Weights(NamedTuple):
 @one_thread
 def solve_many_answers(
     policy: PrivacyPolicy,
-    wanted: Array,
+    workload: Array,
     names: tuple[str, ...],
     directions: Array,
 ) -> Channel:
@@ -92,7 +92,7 @@ def solve_many_answers(
     ----------
     policy:
         One level of one item an answer, in their order; pair budgets by a rule on levels.
-    wanted, names:
+    workload, names:
         What each answer adds to each wanted number, ``(p, d)``, and the numbers' names.
     directions:
         Which combinations of these numbers the error adds up, ``(rows, p)``.
@@ -123,7 +123,7 @@ def solve_many_answers(
         remedy = "Give levels budgets, or merge answers until there are 16."
         allowed = f"budgets of levels where there are {size} answers"
         raise InputError("rule", "a matrix of pair budgets", allowed, remedy)
-    search = _Search(policy, directions @ wanted)
+    search = _Search(policy, directions @ workload)
     columns, weights = search.best()
     matrix, _ = whole_columns(
         columns.likelihoods, weights.theta, float(policy.bounds().min())
@@ -131,12 +131,14 @@ def solve_many_answers(
     # T_o = W J^-1 v_o / w_o is the unbiased estimator of least error for these people.
     expected = weights.people @ matrix
     information = (matrix / expected) @ matrix.T
-    estimator = wanted @ np.linalg.pinv(information, hermitian=True) @ matrix / expected
-    estimator = nearest_unbiased(estimator, wanted, matrix, told=1e-12)
+    estimator = (
+        workload @ np.linalg.pinv(information, hermitian=True) @ matrix / expected
+    )
+    estimator = nearest_unbiased(estimator, workload, matrix, resolution=1e-12)
     shared = np.array(directions)
     shared.setflags(write=False)  # one for all scenarios
     scenarios = tuple(Scenario(answer, shared) for answer in np.eye(size))
-    return Channel(policy, wanted, names, matrix, estimator, scenarios)
+    return Channel(policy, workload, names, matrix, estimator, scenarios)
 
 
 class _Search:
@@ -264,7 +266,7 @@ def _weighted(
     somewhat beyond is faster. People move to the answers with larger errors meanwhile.
     """
     likelihoods = columns.likelihoods
-    known = np.square(judged).sum(axis=0)
+    offsets = np.square(judged).sum(axis=0)
     size = len(people)
     for step in range(steps + 1):
         expected = likelihoods @ people
@@ -274,7 +276,7 @@ def _weighted(
         alpha = np.asarray(np.linalg.solve(information, judged.T), dtype=np.float64)
         squares = np.square(likelihoods @ alpha).sum(axis=1)
         charges = squares / expected
-        errors = likelihoods.T @ (theta * charges / expected) - known
+        errors = likelihoods.T @ (theta * charges / expected) - offsets
         if step == steps:
             break
         covered = likelihoods @ multipliers
@@ -360,11 +362,11 @@ def _best_flips(windows: Windows, columns: _Columns, weights: _Weights) -> _Colu
     for o in range(len(flipped)):
         moved = change[o][:, None] * gram * change[o]
         sums[1:, 1:] = np.cumsum(np.cumsum(moved, axis=0), axis=1)
-        own = np.diag(sums)
+        prefixes = np.diag(sums)
         squares = (
             square[o]
-            + (own + 2 * slope[o])[None, :]
-            + (own - 2 * slope[o])[:, None]
+            + (prefixes + 2 * slope[o])[None, :]
+            + (prefixes - 2 * slope[o])[:, None]
             - 2 * sums
         )
         divisor = (expected[o] + people[o][None, :] - people[o][:, None]) * (
@@ -405,8 +407,8 @@ def _distinct(columns: _Columns) -> _Columns:
 
 def _not_among(columns: _Columns, others: _Columns) -> _Columns:
     """Those that are not among the others."""
-    known = {key.tobytes() for key in _keys(others)}
-    fresh = [key.tobytes() not in known for key in _keys(columns)]
+    excluded = {key.tobytes() for key in _keys(others)}
+    fresh = [key.tobytes() not in excluded for key in _keys(columns)]
     return columns.take(np.array(fresh, dtype=bool))
 
 

@@ -163,14 +163,16 @@ def _raised(z: Point, part: int, rows: dict[tuple[int, int], int]) -> Point | No
 
 def _reached(start: int, edges: list[tuple[int, int]], within: int) -> int:
     """The nodes within a set that edges join to the start, all as bits of one number."""
-    joins = [one for one in (1 << x | 1 << y for x, y in edges) if one & within == one]
+    joins = [
+        join for join in (1 << x | 1 << y for x, y in edges) if join & within == join
+    ]
     reached = start
     before = 0
     while reached != before:
         before = reached
-        for one in joins:
-            if one & reached:
-                reached |= one
+        for join in joins:
+            if join & reached:
+                reached |= join
     return reached
 
 

@@ -153,8 +153,10 @@ class _KinkSearch:
             nonlocal delta
             sides = reduction.saturated(total)
             if not balanced:
-                ways = tuple(_mixed(reduction.slopes, side)[None] for side in sides)
-                return self._faces(reduction.at(total)[None], ways, sides)
+                directions = tuple(
+                    _mixed(reduction.slopes, side)[None] for side in sides
+                )
+                return self._faces(reduction.at(total)[None], directions, sides)
             balance = self._balance(total, delta)
             delta = balance.x
             left = self._along_total(total, balance, sides[0])
@@ -163,10 +165,14 @@ class _KinkSearch:
             return left, self._along_total(total, balance, sides[1])
 
         if low == high:  # T plays no role
-            found = Minimum(low, *faces(low))
+            minimum = Minimum(low, *faces(low))
         else:
-            found = minimise_convex(faces, low, high, start, np.unique(reduction.kinks))
-        return self._proven(found, self._balance(found.x, delta).x if balanced else 0.0)
+            minimum = minimise_convex(
+                faces, low, high, start, np.unique(reduction.kinks)
+            )
+        return self._proven(
+            minimum, self._balance(minimum.x, delta).x if balanced else 0.0
+        )
 
     def _balance(self, total: float, guess: float) -> Minimum:
         """The best ``delta`` at ``T``."""
@@ -181,22 +187,24 @@ class _KinkSearch:
         return minimise_convex(faces, -reach, reach, guess, np.zeros(0))
 
     def _faces(
-        self, v: Array, ways: tuple[Array, ...], saturated: tuple[Array, Array]
+        self, v: Array, directions: tuple[Array, ...], saturated: tuple[Array, Array]
     ) -> tuple[Face, Face]:
         """The left face and the right one at ``v``, which moves along the first way and goes on."""
-        total, branches, slope, own = self.program.pieces(v)
+        total, branches, slope, own_slope = self.program.pieces(v)
         top = float(branches.max())
         ties = np.flatnonzero(branches >= top - 1e-14 * (abs(total) + abs(top)))
-        rises = [np.sum(own * way, axis=0) for way in ways]
+        rises = [np.sum(own_slope * direction, axis=0) for direction in directions]
         first = ties[rises[0][ties].argmin()]
         last = ties[rises[1][ties].argmax()]
 
         def face(side: int, branch: int) -> Face:
-            way = ways[side]
+            direction = directions[side]
             weights = np.zeros(v.shape[1])
             weights[branch] = 1.0
-            bend = np.einsum("cdt,ct,dt", self.program.curvature(v, weights), way, way)
-            rise = float(np.sum(slope * way) + rises[side][branch])
+            bend = np.einsum(
+                "cdt,ct,dt", self.program.curvature(v, weights), direction, direction
+            )
+            rise = float(np.sum(slope * direction) + rises[side][branch])
             return Face(rise, float(bend), total + top, weights, saturated[side])
 
         left = face(0, first)
@@ -207,45 +215,48 @@ class _KinkSearch:
         """The face in direction ``T`` of the minimum over ``delta``."""
         v = self.reduction.at(total) + balance.x * self.program.model.balance
         weights = balance.mixed(balance.left.weights, balance.right.weights)
-        value, branches, slope, own = self.program.pieces(v)
-        way = _mixed(self.reduction.slopes, saturated)
-        rise = float(np.sum((slope + weights * own) * way))
+        value, branches, slope, own_slope = self.program.pieces(v)
+        direction = _mixed(self.reduction.slopes, saturated)
+        rise = float(np.sum((slope + weights * own_slope) * direction))
         curvature = self.program.curvature(v, weights)
-        bend = float(np.sum(curvature * way**2))
+        bend = float(np.sum(curvature * direction**2))
         if balance.left is balance.right:  # delta follows T where smooth
-            twist = float(np.sum((curvature[0, 0] - curvature[1, 1]) * way))
+            twist = float(np.sum((curvature[0, 0] - curvature[1, 1]) * direction))
             bend -= twist**2 / balance.left.curvature
         return Face(rise, bend, value + float(branches.max()), weights, saturated)
 
-    def _proven(self, found: Minimum, delta: float) -> tuple[Array, Proof]:
+    def _proven(self, minimum: Minimum, delta: float) -> tuple[Array, Proof]:
         # The mixed faces' tangent plane is below the error: its value, and what it loses on the way
         # to the worst corner of (T, delta), bound the optimum. Where more than two branches meet no
         # mix of the two at hand need have slope 0; the bound holds all the same.
         reduction = self.reduction
         step = self.program.model.balance
-        weights = found.mixed(found.left.weights, found.right.weights)
-        v = reduction.at(found.x) + delta * step
-        value, branches, slope, own = self.asked.pieces(v)
+        weights = minimum.mixed(minimum.left.weights, minimum.right.weights)
+        v = reduction.at(minimum.x) + delta * step
+        value, branches, slope, own_slope = self.asked.pieces(v)
         size = abs(value) + float(weights @ np.abs(branches))
         along_total = 0.0
         across = 0.0
         prices = np.zeros(branches.size)
-        terms = (reduction.offsets, reduction.slopes * found.x)
-        for share, face in ((found.share, found.left), (1 - found.share, found.right)):
-            plane = share * (slope + face.weights * own)
+        terms = (reduction.offsets, reduction.slopes * minimum.x)
+        for share, face in (
+            (minimum.share, minimum.left),
+            (1 - minimum.share, minimum.right),
+        ):
+            plane = share * (slope + face.weights * own_slope)
             both = plane.sum(axis=0)
             along_total += float(
                 np.sum(both * _mixed(reduction.slopes, face.saturated))
             )
             across += float(np.sum(plane * step))
-            prices -= both * _mixed(reduction.prices(found.x), face.saturated)
+            prices -= both * _mixed(reduction.prices(minimum.x), face.saturated)
             size += float(
                 np.sum(
                     np.abs(plane) * _mixed(np.abs(terms).sum(axis=0), face.saturated)
                 )
             )
         corners = [
-            along_total * (end - found.x)
+            along_total * (end - minimum.x)
             + across * (side * reduction.at(end).min() - delta)
             for end in reduction.ends
             for side in (-1, 1)

@@ -108,7 +108,7 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     begun = forms.solved(_BEGUN if cut else close)
     first = forms.proven(forms.solved(close, begun) if cut else begun)
     if together:  # where budgets differ much, digits for the other end early
-        return max(explicit(problem), first, key=lambda one: one.bounds[0])
+        return max(explicit(problem), first, key=lambda bound: bound.bounds[0])
     if not cut:
         return first
     low, high = box_of(problem)
@@ -120,7 +120,7 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     forms = _Forms(problem, np.where(m > 1, whole, -1.0))
     with suppress(np.linalg.LinAlgError):  # digits are used up
         closer = forms.proven(forms.solved(close, forms.cut(begun)))
-        return max(first, closer, key=lambda one: one.bounds[0])
+        return max(first, closer, key=lambda bound: bound.bounds[0])
     return first
 
 
@@ -198,9 +198,9 @@ def _bounds(
     ``square`` is ``A' A``, ``doubt`` the sizes of what was added up for it; or both are ``d``: one
     eigenvalue of what explicit bounds add to it is below 0, so that all but the largest stay.
     """
-    one = 1 / problem.items
-    found = []
-    several = 2 * one * problem.differences
+    unit = 1 / problem.items
+    bounds = []
+    several = 2 * unit * problem.differences
     for weights in problem.both_weights:
         if square.ndim == 1:
             values = np.sort(weights * square)[:-1]
@@ -208,11 +208,11 @@ def _bounds(
             root = np.sqrt(weights)
             off = SLACK * np.linalg.norm(root[:, None] * doubt * root)
             values = np.linalg.eigvalsh(root[:, None] * square * root) - off
-        reach = 2 * one * np.sqrt(np.maximum(values, 0)).sum()
+        reach = 2 * unit * np.sqrt(np.maximum(values, 0)).sum()
         reach += several @ np.sqrt(weights * within)
         bound = reach**2 / (4 * total)
-        found.append(bound - one * (weights @ people) - 4 * SLACK * bound)
-    return np.array(found)
+        bounds.append(bound - unit * (weights @ people) - 4 * SLACK * bound)
+    return np.array(bounds)
 
 
 class _Point(NamedTuple):
@@ -224,9 +224,11 @@ class _Point(NamedTuple):
     people: Array
     within: Array
 
-    def moved(self, by: _Point, way: float) -> _Point:
+    def moved(self, direction: _Point, length: float) -> _Point:
         """So much of the way on."""
-        return _Point(*(mine + way * step for mine, step in zip(self, by, strict=True)))
+        return _Point(
+            *(mine + length * step for mine, step in zip(self, direction, strict=True))
+        )
 
 
 class _Forms:
@@ -271,11 +273,13 @@ class _Forms:
 
         ``begun`` is one found to ``_BEGUN``.
         """
-        at = self._start() if begun is None else begun
+        point = self._start() if begun is None else begun
         barriers = (
-            self.half.size + sum(self.columns.shape[:2]) * len(self.half) + at.rows.size
+            self.half.size
+            + sum(self.columns.shape[:2]) * len(self.half)
+            + point.rows.size
         )
-        mu = float(self.root @ at.rows) / barriers
+        mu = float(self.root @ point.rows) / barriers
         left = _FORM_STEPS
         mu *= 1.0 if begun is None else _BEGUN
         while left > 0:
@@ -283,16 +287,16 @@ class _Forms:
             still_wanted()
             try:
                 with np.errstate(all="ignore"):
-                    by, rise = self._newton(at, mu)
-                    moved = self._searched(at, mu, by, rise)
+                    direction, rise = self._newton(point, mu)
+                    moved = self._searched(point, mu, direction, rise)
             except np.linalg.LinAlgError:
                 break  # digits are used up
-            at = at if moved is None else moved
+            point = point if moved is None else moved
             if moved is None or rise < _CENTRED * mu:
-                if mu * barriers < close * float(self.root @ at.rows):
+                if mu * barriers < close * float(self.root @ point.rows):
                     break
                 mu /= _SHORTER
-        return at
+        return point
 
     # -- the program ------------------------------------------------------------------------------
 
@@ -326,20 +330,24 @@ class _Forms:
         size = float(
             self.problem.weights @ (self.root**4 / widest) / (self.root @ point.rows)
         )
-        return _Point(*(size * one for one in point))._replace(people=point.people)
+        return _Point(*(size * field for field in point))._replace(people=point.people)
 
-    def cut(self, at: _Point) -> _Point:
+    def cut(self, point: _Point) -> _Point:
         """A point without whole counts, and ``y`` that take at most half from any form."""
         t = self.root.size
-        at = at._replace(forms=np.pad(at.forms, ((0, 0), (0, self.sign.size - t))))
+        point = point._replace(
+            forms=np.pad(point.forms, ((0, 0), (0, self.sign.size - t)))
+        )
         columns = self.columns[:, :, t:]
-        sizes = (columns * (self._inverse(at) @ columns)).sum(axis=1)
-        at.forms[:, t:] = 0.5 / (t * np.where(sizes > 0, sizes, 1.0))
-        return at
+        sizes = (columns * (self._inverse(point) @ columns)).sum(axis=1)
+        point.forms[:, t:] = 0.5 / (t * np.where(sizes > 0, sizes, 1.0))
+        return point
 
-    def _forms(self, at: _Point) -> Array:
+    def _forms(self, point: _Point) -> Array:
         """The matrix of every window, ``(k, t + 1, t + 1)``."""
-        forms = self._summed(self.columns, self.sign * at.forms, -self.half, at.shared)
+        forms = self._summed(
+            self.columns, self.sign * point.forms, -self.half, point.shared
+        )
         forms[
             self.flat[:, :, None]
             & self.flat[:, None]
@@ -347,10 +355,10 @@ class _Forms:
         ] = 1
         return forms
 
-    def _inverse(self, at: _Point) -> Array:
+    def _inverse(self, point: _Point) -> Array:
         """Of these matrices: moments of types, up to a factor."""
         return np.asarray(
-            self.put @ np.linalg.inv(self._forms(at)) @ self.put.transpose(0, 2, 1)
+            self.put @ np.linalg.inv(self._forms(point)) @ self.put.transpose(0, 2, 1)
         )
 
     def _summed(
@@ -361,64 +369,67 @@ class _Forms:
         forms[:, :-1, :-1] += shared
         return np.asarray(self.put.transpose(0, 2, 1) @ forms @ self.put)
 
-    def _square(self, at: _Point) -> Array:
+    def _square(self, point: _Point) -> Array:
         """``A' A``."""
-        both = np.outer(at.rows, at.people)
-        return np.asarray((both + both.T) / 2 - at.shared)
+        both = np.outer(point.rows, point.people)
+        return np.asarray((both + both.T) / 2 - point.shared)
 
-    def _gain(self, at: _Point) -> float:
+    def _gain(self, point: _Point) -> float:
         problem = self.problem
         root = np.sqrt(self.problem.weights)
-        values = np.linalg.eigvalsh(root[:, None] * self._square(at) * root)
-        several = problem.differences * np.sqrt(problem.weights * at.within)
+        values = np.linalg.eigvalsh(root[:, None] * self._square(point) * root)
+        several = problem.differences * np.sqrt(problem.weights * point.within)
         reach = (
             2
             * float(several.sum() + np.sqrt(np.maximum(values, 0)).sum())
             / problem.items
         )
-        taken = float(problem.weights * self.root @ at.people) / problem.items
-        return reach - float(self.root @ at.rows) - taken
+        taken = float(problem.weights * self.root @ point.people) / problem.items
+        return reach - float(self.root @ point.rows) - taken
 
-    def _slack(self, at: _Point) -> Array:
+    def _slack(self, point: _Point) -> Array:
         """What ``x`` has above ``d``, and ``y``; 1 where it has no bound."""
-        least = np.concatenate([at.within, np.zeros(self.sign.size - at.within.size)])
-        return np.where(self.bounded, at.forms - least, 1.0)
+        least = np.concatenate(
+            [point.within, np.zeros(self.sign.size - point.within.size)]
+        )
+        return np.where(self.bounded, point.forms - least, 1.0)
 
-    def _volume(self, at: _Point) -> float:
+    def _volume(self, point: _Point) -> float:
         """The logarithms of all that has to be positive; ``-inf`` outside."""
-        slack = self._slack(at)
-        d = at.within[self.problem.item_counts > 1]
-        people = np.ones(1) if self.assumed else at.people
+        slack = self._slack(point)
+        d = point.within[self.problem.item_counts > 1]
+        people = np.ones(1) if self.assumed else point.people
         if min(slack.min(), d.min(initial=1.0), people.min()) <= 0:
             return -np.inf
         try:
             factors = (
-                np.linalg.cholesky(self._forms(at)),
-                np.linalg.cholesky(self._square(at)),
+                np.linalg.cholesky(self._forms(point)),
+                np.linalg.cholesky(self._square(point)),
             )
         except np.linalg.LinAlgError:
             return -np.inf
         volume = sum(
-            2 * np.log(np.diagonal(one, axis1=-2, axis2=-1)).sum() for one in factors
+            2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum()
+            for factor in factors
         )
         return float(volume + np.log(slack).sum() + np.log(people).sum())
 
     def _searched(
-        self, at: _Point, mu: float, by: _Point, rise: float
+        self, point: _Point, mu: float, direction: _Point, rise: float
     ) -> _Point | None:
         """The first point on the way that gains enough, halving the step; None if none does."""
-        here = self._gain(at) + mu * self._volume(at)
-        way = 1.0
+        here = self._gain(point) + mu * self._volume(point)
+        length = 1.0
         for _ in range(_FORM_HALVINGS):
-            then = at.moved(by, way)
-            if self._volume(at.moved(by, way / _WAY_OUT)) > -np.inf:
+            then = point.moved(direction, length)
+            if self._volume(point.moved(direction, length / _WAY_OUT)) > -np.inf:
                 gained = self._gain(then) + mu * self._volume(then) - here
-                if gained >= 0.1 * way * rise - 1e-12 * abs(here):
+                if gained >= 0.1 * length * rise - 1e-12 * abs(here):
                     return then
-            way /= 2
+            length /= 2
         return None
 
-    def _newton(self, at: _Point, mu: float) -> tuple[_Point, float]:
+    def _newton(self, point: _Point, mu: float) -> tuple[_Point, float]:
         """Newton's direction, and how fast the value rises along it.
 
         Unknowns are ``S`` on and above its diagonal, ``l``, ``d`` and ``p``, in this order; ``H``
@@ -426,40 +437,40 @@ class _Forms:
         """
         t = self.root.size
         problem = self.problem
-        inverse = self._inverse(at)
+        inverse = self._inverse(point)
         (i, j) = _pairs(t)
         once = np.where(np.eye(t) > 0, 0.5, 1.0)[_pairs(t)]
         n = i.size
         size = i.size + 3 * t
         rows, within, people = (slice(n + x * t, n + x * t + t) for x in range(3))
-        slope, of_square = self._of_square(at, mu)
+        slope, of_square = self._of_square(point, mu)
         # From S, l and p to A' A = (l p' + p l') / 2 - S.
-        to = np.zeros((2, n, t))
-        for side, other in zip(to, (at.people, at.rows), strict=True):
+        turns = np.zeros((2, n, t))
+        for side, other in zip(turns, (point.people, point.rows), strict=True):
             np.add.at(side, (np.arange(n), i), other[j] / 2)
             np.add.at(side, (np.arange(n), j), other[i] / 2)
-        way = np.hstack([-np.eye(n), *to])
+        jacobian = np.hstack([-np.eye(n), *turns])
         where = np.r_[: n + t, people]
         H = np.zeros((size, size))
         g = np.zeros(size)
-        H[np.ix_(where, where)] = way.T @ of_square @ way
+        H[np.ix_(where, where)] = jacobian.T @ of_square @ jacobian
         H[:n, :n] += _curvature(inverse[:, :t, :t], np.full(len(inverse), mu))
         H[rows, people] -= slope
         H[people, rows] -= slope
         g[:n] = (mu * inverse[:, :t, :t].sum(axis=0) - slope)[i, j] * 2 * once
-        g[rows] = slope @ at.people - self.root
-        g[people] = slope @ at.rows - problem.weights * self.root / problem.items
+        g[rows] = slope @ point.people - self.root
+        g[people] = slope @ point.rows - problem.weights * self.root / problem.items
         only = problem.item_counts == 1  # of such levels d plays no part, and stays
-        d = np.where(only, 1.0, at.within)
+        d = np.where(only, 1.0, point.within)
         g[within] = (
             problem.differences * np.sqrt(problem.weights) / problem.items / np.sqrt(d)
         )
         H[within, within] += np.diag(g[within] / (2 * d) + only)
         if not self.assumed:
-            H[people, people] += np.diag(mu / at.people**2)
-            g[people] += mu / at.people
+            H[people, people] += np.diag(mu / point.people**2)
+            g[people] += mu / point.people
         # Of every window x and y, whose part is eliminated.
-        slack = self._slack(at)
+        slack = self._slack(point)
         push = np.where(self.bounded, mu / slack, 0.0)
         bend = push**2 / mu
         x = np.arange(t)
@@ -472,22 +483,26 @@ class _Forms:
         across[:, n + t + x, x] = -bend[:, :t]
         part = across @ np.linalg.inv(mixed)
         H -= np.tensordot(part, across, axes=([0, 2], [0, 2]))
-        by = self._solved(H, g - np.einsum("kuc,kc->u", part, rise), people.start)
+        direction = self._solved(
+            H, g - np.einsum("kuc,kc->u", part, rise), people.start
+        )
         forms = np.linalg.solve(
-            mixed, (rise - np.einsum("kuc,u->kc", across, by))[..., None]
+            mixed, (rise - np.einsum("kuc,u->kc", across, direction))[..., None]
         )
         shared = np.zeros((t, t))
-        shared[i, j] = shared[j, i] = by[:n]
-        step = _Point(forms[..., 0], shared, by[rows], by[people], by[within])
-        return step, float(g @ by + (rise * step.forms).sum())
+        shared[i, j] = shared[j, i] = direction[:n]
+        step = _Point(
+            forms[..., 0], shared, direction[rows], direction[people], direction[within]
+        )
+        return step, float(g @ direction + (rise * step.forms).sum())
 
-    def _of_square(self, at: _Point, mu: float) -> tuple[Array, Array]:
+    def _of_square(self, point: _Point, mu: float) -> tuple[Array, Array]:
         """What the value gains by ``A' A``: its slope, and minus its second derivatives.
 
         The roots' trace has divided differences as its curvature: a few products of vectors.
         """
         weight = np.sqrt(self.problem.weights)
-        square = self._square(at)
+        square = self._square(point)
         values, axes = np.linalg.eigh(weight[:, None] * square * weight)
         roots = np.sqrt(np.maximum(values, np.finfo(float).tiny))
         turned = weight[:, None] * axes
@@ -543,42 +558,48 @@ class _Forms:
         if not self.assumed:
             with suppress(np.linalg.LinAlgError):
                 both = np.column_stack([g, plane])
-                found, back = positive_solved(H + np.outer(plane, plane), both).T
+                unconstrained, back = positive_solved(
+                    H + np.outer(plane, plane), both
+                ).T
                 return np.asarray(
-                    (found - back * (plane @ found) / (plane @ back)) * scale
+                    (unconstrained - back * (plane @ unconstrained) / (plane @ back))
+                    * scale
                 )
         for bent in _BENT:
             with suppress(np.linalg.LinAlgError):
-                found = positive_solved(
+                unconstrained = positive_solved(
                     H[:fixed, :fixed] + bent * np.eye(fixed), g[:fixed]
                 )
-                return np.pad(found, (0, self.root.size)) * scale
+                return np.pad(unconstrained, (0, self.root.size)) * scale
         raise np.linalg.LinAlgError
 
-    def proven(self, at: _Point) -> Relaxed:
+    def proven(self, point: _Point) -> Relaxed:
         """What holds after rounding: what that may take from a form, more of people gives back."""
         t = self.root.size
         (low, high) = box_of(self.problem)
-        people = at.people * self.root
+        people = point.people * self.root
         people = people / people.sum()
-        at = at._replace(people=people / self.root)
-        forms = self._forms(at)
+        point = point._replace(people=people / self.root)
+        forms = self._forms(point)
         terms = self._summed(
-            np.abs(self.columns), at.forms, self.half, np.abs(at.shared)
+            np.abs(self.columns), point.forms, self.half, np.abs(point.shared)
         )
         scale = np.hstack([1 / high, np.ones((len(high), 1))])
         scale = scale[:, :, None] * scale[:, None]
         least = np.linalg.eigvalsh(forms * scale)[:, 0]
         least -= SLACK * np.linalg.norm(terms * scale, axis=(1, 2))
         # Scaled means are at most 1, of t levels.
-        short = float((np.maximum(0, -least) * (t + 1) / (low @ at.people) ** 2).max())
-        total = (
-            float(self.root @ at.rows + SLACK * (self.root @ np.abs(at.rows))) + short
+        short = float(
+            (np.maximum(0, -least) * (t + 1) / (low @ point.people) ** 2).max()
         )
-        sizes = np.abs(np.outer(at.rows, at.people))
-        doubt = (sizes + sizes.T) / 2 + np.abs(at.shared)
+        total = (
+            float(self.root @ point.rows + SLACK * (self.root @ np.abs(point.rows)))
+            + short
+        )
+        sizes = np.abs(np.outer(point.rows, point.people))
+        doubt = (sizes + sizes.T) / 2 + np.abs(point.shared)
         bounds = _bounds(
-            self.problem, at.within, self._square(at), doubt, total, people
+            self.problem, point.within, self._square(point), doubt, total, people
         )
         # Moments of types, up to a factor; where digits are used up, about.
         values, axes = np.linalg.eigh(forms)
@@ -593,7 +614,9 @@ class _Forms:
             inverse[:, :t, :t] / reports[:, None, None]
             - mean[:, :, None] * mean[:, None]
         )
-        return Relaxed(bounds, people, reports, mean, varied, at.within, at.shared)
+        return Relaxed(
+            bounds, people, reports, mean, varied, point.within, point.shared
+        )
 
 
 @lru_cache(maxsize=4)
@@ -618,7 +641,7 @@ def _curvature(stack: Array, factors: Array) -> Array:
     )
 
 
-def types_near(problem: DesignProblem, found: Relaxed, size: int) -> Whole:
+def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
     """About ``size`` types, rows of window and counts, sampled round what the bound says they are.
 
     Of ten draws for each the nearest ones to where the bound is reached are kept.
@@ -626,25 +649,25 @@ def types_near(problem: DesignProblem, found: Relaxed, size: int) -> Whole:
     rng = np.random.default_rng(0)
     m = problem.item_counts
     low, high = box_of(problem)
-    share = found.reports * (found.mean @ np.sqrt(m / problem.items))
+    share = bound.reports * (bound.mean @ np.sqrt(m / problem.items))
     rows = []
     for e, part in enumerate(
         np.maximum(2, size * share / share.sum()).astype(np.int64).tolist()
     ):
         gap = high[e] - low[e]
         step = np.where(gap > 0, gap / m, 1.0)
-        middle = np.clip((found.mean[e] - low[e]) / step, 0, m)
+        middle = np.clip((bound.mean[e] - low[e]) / step, 0, m)
         rounded = step**2 * (middle % 1) * (1 - middle % 1)  # varies as much by itself
-        values, axes = np.linalg.eigh(found.varied[e] - np.diag(rounded))
+        values, axes = np.linalg.eigh(bound.varied[e] - np.diag(rounded))
         normal = rng.standard_normal((_DRAWN_TYPES * part, m.size))
         u = normal @ (axes * np.sqrt(np.maximum(values, 0))).T
         count = np.floor(np.clip(middle + u / step, 0, m) + rng.random(u.shape))
         count = np.where(gap > 0, np.clip(count, 0, m), 0)
         u = low[e] + gap * count / m
-        room = ((u @ found.shared) * u).sum(axis=1) - (
+        room = ((u @ bound.shared) * u).sum(axis=1) - (
             (high[e] - u) * (u - low[e])
-        ) @ found.within
-        best = np.argsort(room / (u @ (found.people / np.sqrt(m))) ** 2)[:part]
+        ) @ bound.within
+        best = np.argsort(room / (u @ (bound.people / np.sqrt(m))) ** 2)[:part]
         rows.append(
             np.column_stack([np.full(best.size, e), count[best].astype(np.int64)])
         )
@@ -674,6 +697,6 @@ def _enclosing(problem: DesignProblem) -> Whole:
     share = np.divide(
         (ends[0][e] + ends[1][e]) / 2 - low[e], gap, out=0 * gap, where=gap > 0
     )
-    place = np.argsort(np.argsort(-share))
-    corners = np.where((np.arange(m.size + 1)[:, None] > place) & (gap > 0), m, 0)
+    rank = np.argsort(np.argsort(-share))
+    corners = np.where((np.arange(m.size + 1)[:, None] > rank) & (gap > 0), m, 0)
     return np.column_stack([np.full(m.size + 1, e), corners])

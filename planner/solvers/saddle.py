@@ -57,8 +57,8 @@ class _Curvature(NamedTuple):
     @property
     def finite(self) -> bool:
         """Whether all entries are numbers."""
-        known = [one for one in (self.full, self.factor) if one is not None]
-        return all(bool(np.isfinite(one).all()) for one in known)
+        matrices = [matrix for matrix in (self.full, self.factor) if matrix is not None]
+        return all(bool(np.isfinite(matrix).all()) for matrix in matrices)
 
 
 class _Second(NamedTuple):
@@ -104,7 +104,7 @@ class _Iterate:
 
 def rank_of(game: Game) -> int:
     """How many numbers tell columns apart in a game: an optimum needs no more columns."""
-    first, *thin = game.wanted
+    first, *thin = game.workload
     (p, r) = first.shape
     if game.forms is not None:
         return p * r
@@ -148,8 +148,8 @@ def saddle(
     theta = np.full(n, R.shape[1] / R.sum())
     sigma = np.full(k, 1 / game.free.sum())
     if near is not None:
-        known = np.pad(near.weights, (0, n - near.weights.size))
-        theta = known + _ROOM * theta
+        begun = np.pad(near.weights, (0, n - near.weights.size))
+        theta = begun + _ROOM * theta
         sigma = near.multipliers.scenarios + _ROOM * sigma
     second = _second_order(game, columns, theta, sigma)
     if second is None:
@@ -223,21 +223,23 @@ def _step(
     inside = here.products.size
     mu = _NEARER * here.met / inside
     try:
-        by = _direction(game, columns, here, mu, alike=alike)
+        direction = _direction(game, columns, here, mu, alike=alike)
     except np.linalg.LinAlgError:
         return None
 
-    def merit(one: _Iterate) -> float:
+    def merit(iterate: _Iterate) -> float:
         return float(
-            np.linalg.norm(np.append(here.sizes * one.missing, one.products - mu))
+            np.linalg.norm(
+                np.append(here.sizes * iterate.missing, iterate.products - mu)
+            )
         )
 
-    down = np.flatnonzero(by[: 2 * inside] < 0)
-    room = float(np.min(-here.point[down] / by[down], initial=np.inf))
+    down = np.flatnonzero(direction[: 2 * inside] < 0)
+    room = float(np.min(-here.point[down] / direction[down], initial=np.inf))
     before = merit(here)
     step = min(1.0, _STEP_SHARE * room)
     for _ in range(_STEP_HALVINGS):
-        point = here.point + step * by
+        point = here.point + step * direction
         second = _second_order(
             game, columns, *np.split(point[:inside], [here.theta.size])
         )
@@ -284,9 +286,9 @@ def _direction(
         left[size:, size:] -= corner
         right = weighed.T @ push
         right[size:] -= lacking
-        found = _solved_alike(left, right) if alike else np.linalg.solve(left, right)
-        move = found[size:]
-        dt = (theta / z) * (push - both @ found)
+        unknowns = _solved_alike(left, right) if alike else np.linalg.solve(left, right)
+        move = unknowns[size:]
+        dt = (theta / z) * (push - both @ unknowns)
     else:
         root = np.sqrt(theta)
         K = second.curvature.full
@@ -334,8 +336,8 @@ def _second_order(
     """None where the columns do not tell apart what is wanted."""
     try:
         with np.errstate(all="ignore"):
-            of = _of_one_form if game.forms is None else _of_forms
-            second = of(game, columns, theta, sigma)
+            derivatives = _of_one_form if game.forms is None else _of_forms
+            second = derivatives(game, columns, theta, sigma)
     except np.linalg.LinAlgError:
         return None
     if not (np.isfinite(second.value) and second.curvature.finite):
@@ -350,26 +352,26 @@ def _of_one_form(
     w = people @ sigma
     share = theta / w
     first, *thin = columns.parts
-    inverse = _inverse((first * share[:, None]).T @ first, game.wanted[0])
-    one = inverse @ game.wanted[0].T
-    moved = first @ one
+    inverse = _inverse((first * share[:, None]).T @ first, game.workload[0])
+    meaning = inverse @ game.workload[0].T
+    moved = first @ meaning
     charges = np.square(moved).sum(axis=1) / w
-    value = float((game.wanted[0] * one.T).sum())
-    alpha = [one]
+    value = float((game.workload[0] * meaning.T).sum())
+    alpha = [meaning]
     squares = np.zeros((w.size, 0))
     bends = np.zeros(0)
     if thin:  # of one number each, which need no matrices
         squares = np.square(np.hstack(thin))
-        wanted = np.hstack(game.wanted[1:]).ravel()
-        known = share @ squares
-        each = wanted / known
-        charges += squares @ each**2 / w
-        value += float(wanted @ each)
-        alpha += list(each.reshape(-1, 1, 1))
-        bends = 2 * each**2 / known
+        thin_workload = np.hstack(game.workload[1:]).ravel()
+        thin_information = share @ squares
+        thin_meanings = thin_workload / thin_information
+        charges += squares @ thin_meanings**2 / w
+        value += float(thin_workload @ thin_meanings)
+        alpha += list(thin_meanings.reshape(-1, 1, 1))
+        bends = 2 * thin_meanings**2 / thin_information
     over = 1 / w[:, None]
     if len(first) > _MANY_MORE * rank_of(game):
-        factor = _factor(first, inverse, game.wanted[0])
+        factor = _factor(first, inverse, game.workload[0])
         factor = np.hstack([factor, squares * np.sqrt(bends)]) * over
         curvature = _Curvature(None, factor)
     else:
@@ -386,34 +388,37 @@ def _of_one_form(
     return _Second(value, tuple(alpha), charges, errors, curvature, X, Y)
 
 
-def _factor(first: Array, inverse: Array, wanted: Array) -> Array:
+def _factor(first: Array, inverse: Array, workload: Array) -> Array:
     """``V`` with ``V V' = 2 (moved moved') o (first inverse first')``, ``o`` entry by entry.
 
-    With ``inverse = R R'`` and ``R' wanted' wanted R = Q diag(q) Q'`` the rows ``h = first R Q``
+    With ``inverse = R R'`` and ``R' W' W R = Q diag(q) Q'`` the rows ``h = first R Q``
     have ``moved_o . moved_p = sum_i q_i h_oi h_pi`` and ``first_o inverse first_p = h_o . h_p``.
     So the columns of ``V`` are ``sqrt(2 (q_i + q_j)) h_i h_j`` for ``i < j``, and
     ``sqrt(2 q_i) h_i h_i``.
     """
     sizes, axes = np.linalg.eigh(inverse)
     root = axes * np.sqrt(np.maximum(sizes, 0.0))
-    q, turn = np.linalg.eigh(root.T @ wanted.T @ wanted @ root)
+    q, turn = np.linalg.eigh(root.T @ workload.T @ workload @ root)
     h = first @ root @ turn
     (i, j) = np.triu_indices(len(q))
     both = np.maximum(q[i] + np.where(i == j, 0.0, q[j]), 0.0)
     return np.asarray(h[:, i] * h[:, j] * np.sqrt(2 * both))
 
 
-def _inverse(J: Array, wanted: Array) -> Array:
+def _inverse(J: Array, workload: Array) -> Array:
     """``J^-1``, or its inverse where it has one: columns may leave together what nobody asks for.
 
-    LinAlgError if these columns do not tell apart what is ``wanted``.
+    LinAlgError if these columns do not tell apart what is ``workload``.
     """
     with suppress(np.linalg.LinAlgError):
         inverse = np.linalg.inv(J)
         if np.abs(J).max() * np.abs(inverse).max() < _MOST_CONDITION:
             return np.asarray(inverse, dtype=np.float64)
     inverse = np.linalg.pinv(J, rcond=10 / _MOST_CONDITION, hermitian=True)
-    if np.abs(wanted @ inverse @ J - wanted).max() > _NOT_TOLD * np.abs(wanted).max():
+    if (
+        np.abs(workload @ inverse @ J - workload).max()
+        > _NOT_TOLD * np.abs(workload).max()
+    ):
         raise np.linalg.LinAlgError
     return np.asarray(inverse, dtype=np.float64)
 
@@ -424,7 +429,7 @@ def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _
     Sums over columns are products of matrices: paths of ``einsum`` take longer than they save.
     """
     (part,) = columns.parts
-    (wanted,) = game.wanted
+    (workload,) = game.workload
     forms = game.forms
     assert forms is not None  # noqa: S101 - the caller asks for it
     people = columns.people
@@ -437,8 +442,8 @@ def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _
     J = squares.T @ (theta[:, None] * inverses.reshape(n, p * p))
     J = J.reshape(m, m, p, p).transpose(0, 2, 1, 3).reshape(m * p, m * p)
     inverse = np.linalg.inv(J)
-    one = (inverse @ wanted.T.ravel()).reshape(m, p)
-    moved = part @ one
+    meaning = (inverse @ workload.T.ravel()).reshape(m, p)
+    moved = part @ meaning
     T = (inverses @ moved[:, :, None])[:, :, 0]
     g = (part[:, :, None] * T[:, None, :]).reshape(n, m * p)
     turned = g @ inverse
@@ -456,8 +461,8 @@ def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _
     twice = np.tensordot(met, HGT, axes=([0, 2], [0, 2]))
     Y = 2 * E @ inverse @ E.T - 2 * twice
     charges = (T * moved).sum(axis=1)
-    value = float((wanted * one.T).sum())
+    value = float((workload * meaning.T).sum())
     errors = theta @ seen - game.offsets
     return _Second(
-        value, (one,), charges, errors, _Curvature(2 * turned @ g.T, None), X, Y
+        value, (meaning,), charges, errors, _Curvature(2 * turned @ g.T, None), X, Y
     )

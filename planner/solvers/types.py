@@ -95,10 +95,11 @@ class OutputTypes:
             ("low", sides, "at least 0 and at most the type's high"),
             ("high_counts", counts, "from 0 to the level's items"),
         ):
-            for place in np.argwhere(~good)[:1]:
-                where = "".join(f"[{index}]" for index in place)
-                found = getattr(self, name)[tuple(place)].item()
-                raise InputError(f"{name}{where}", found, allowed, "Correct it.")
+            if not good.all():
+                entry = np.argwhere(~good)[0]
+                subscript = "".join(f"[{index}]" for index in entry)
+                value = getattr(self, name)[tuple(entry)].item()
+                raise InputError(f"{name}{subscript}", value, allowed, "Correct it.")
 
     @property
     def size(self) -> int:
@@ -230,8 +231,8 @@ class OutputTypes:
         >>> other.round(4).tolist(), own.round(4).tolist()
         ([[0.5556]], [0.8889])
         """
-        other, own = self.expectations(np.square(estimator))
-        return Variances(other, np.maximum(own - 1, 0.0))
+        other, same = self.expectations(np.square(estimator))
+        return Variances(other, np.maximum(same - 1, 0.0))
 
     def expectations(self, numbers: Array) -> tuple[Array, Array]:
         """Mean of ``numbers[o, i, side]`` over one person's reports, by their and the item's level.
@@ -286,10 +287,10 @@ class OutputTypes:
         apart = np.zeros((size, size))
         beside = np.zeros((size, size))
         for g in range(size):  # the level of the person's own item
-            one = np.eye(size)[g]
-            rest = np.maximum(self.item_counts - one, 1.0)
+            unit = np.eye(size)[g]
+            rest = np.maximum(self.item_counts - unit, 1.0)
             for side in (0, 1):
-                high = self.high_counts - side * one
+                high = self.high_counts - side * unit
                 weight = chances[g, :, side]
                 first = np.maximum(high, 0) / rest
                 mean = low + slope * first
@@ -301,13 +302,13 @@ class OutputTypes:
                 beside[g] += (weight * estimator[:, g, side]) @ mean - both[g]
         levels = np.eye(size)[level_of]
         whole = sums @ levels
-        own = (sums * shares) @ levels @ beside @ (sums @ levels).T
+        crossed = (sums * shares) @ levels @ beside @ (sums @ levels).T
         other, mine = self.expectations(np.square(estimator))
         alone = (people @ other)[level_of] - shares * (np.diag(other) - mine)[level_of]
         # An item with itself is no pair of items.
         alone -= np.diag(apart)[level_of] + 2 * shares * np.diag(beside)[level_of]
         return np.asarray(
-            whole @ apart @ whole.T + own + own.T + (sums * alone) @ sums.T
+            whole @ apart @ whole.T + crossed + crossed.T + (sums * alone) @ sums.T
         )
 
 
@@ -338,8 +339,10 @@ def pooled(
     return PrivacyPolicy(grouped(epsilons, groups, least), items, rule)
 
 
-def grouped(values: NDArray[N], groups: NDArray[np.int64], by: np.ufunc) -> NDArray[N]:
+def grouped(
+    values: NDArray[N], groups: NDArray[np.int64], reduction: np.ufunc
+) -> NDArray[N]:
     """Sums, or smallest values, of the levels of each group, of which none is empty."""
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
-    return np.asarray(by.reduceat(values[order], starts, axis=0))
+    return np.asarray(reduction.reduceat(values[order], starts, axis=0))

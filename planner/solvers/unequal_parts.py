@@ -38,15 +38,15 @@ def least_table_error(groups: int, cells: int, within: float, across: float) -> 
     within_weight = float((groups * (cells - 1)) ** 2)
     least = np.inf
     for start, end in zip(hull, [*hull[1:], hull[-1]], strict=True):
-        way = end - start
+        edge = end - start
         shares = [0.0, 1.0]
-        if way[0] * way[1] < 0:
+        if edge[0] * edge[1] < 0:
             # On the edge's line the error is least where s_W = slope s_B.
-            slope = sqrt(-within_weight * way[1] / (between_weight * way[0]))
-            share = (slope * start[0] - start[1]) / (way[1] - slope * way[0])
+            slope = sqrt(-within_weight * edge[1] / (between_weight * edge[0]))
+            share = (slope * start[0] - start[1]) / (edge[1] - slope * edge[0])
             shares.append(min(1.0, max(0.0, float(share))))
         for share in shares:
-            between, inside = start + share * way
+            between, inside = start + share * edge
             if between > 0 and inside > 0:
                 noise = between_weight / between + within_weight / inside
                 least = min(least, (noise + 1) / (groups * cells) - 1)
@@ -97,11 +97,11 @@ def _spreads_of(
     in_special = (top - 1) ** 2 * special * (cells - special) / cells
     last = high % cells
     uneven = last * (cells - last) / cells
-    each = high // others
+    quotient = high // others
     fuller = high % others
-    even = fuller * (each + 1) * (cells - each - 1) + (others - fuller) * each * (
-        cells - each
-    )
+    even = fuller * (quotient + 1) * (cells - quotient - 1) + (
+        others - fuller
+    ) * quotient * (cells - quotient)
     points = []
     for in_others in (uneven, even / cells):
         deviation = in_special + (high_value - low_value) ** 2 * in_others
@@ -117,8 +117,8 @@ def _upper_hull(points: Array) -> list[Array]:
     for point in points[np.lexsort((points[:, 1], points[:, 0]))]:
         while len(hull) > 1:
             edge = hull[-1] - hull[-2]
-            way = point - hull[-2]
-            if edge[0] * way[1] - edge[1] * way[0] < 0:
+            chord = point - hull[-2]
+            if edge[0] * chord[1] - edge[1] * chord[0] < 0:
                 break
             hull.pop()
         hull.append(point)

@@ -129,7 +129,7 @@ def test_first_multipliers_that_do_not_cover_what_comes_are_forgotten(monkeypatc
     def few(oracle, whole=Counts.start):
         columns = whole(oracle)
         m = oracle.problem.item_counts
-        return columns.take((columns.about[:, 1:] % m > 0).any(axis=1))
+        return columns.take((columns.key[:, 1:] % m > 0).any(axis=1))
 
     monkeypatch.setattr(Counts, "start", few)
     policy = PrivacyPolicy([0.265, 0.723, 4.187, 3.337], [26, 5, 32, 26])
@@ -312,7 +312,7 @@ def _of_some_types(rule, seed=22):
 @pytest.mark.parametrize("most_work", [0, 10, 10**6])
 def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_work, monkeypatch):
     """Bounded, and tightly if nothing is cut off."""
-    monkeypatch.setattr(counts, "_WORK", most_work)
+    monkeypatch.setattr(counts, "_MOST_BOXES_BOUNDED", most_work)
     for _, every, priced in _of_some_types(rule):
         true = float(every.max())
         seen, ratio = largest_ratio(priced, priced.every, 1e-9, 1e-9)
@@ -380,7 +380,7 @@ def test_a_careless_solver_proves_less_and_never_too_much(rule):
 CUT_SHORT = [
     *({"generation._GENERATION_ROUNDS": rounds} for rounds in (1, 2, 3)),
     *({"saddle._MOST_STEPS_TAKEN": steps} for steps in (1, 2, 5)),
-    {"counts._WORK": 50},
+    {"counts._MOST_BOXES_BOUNDED": 50},
 ]
 
 

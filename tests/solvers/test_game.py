@@ -160,7 +160,7 @@ def test_columns_join_once_and_stay_together():
     assert np.array_equal(both.parts[0], both.sums + 1)
     assert np.array_equal(both.people, both.sums + 2)
     apart = (
-        columns._replace(about=np.arange(5)[:, None]),
-        columns._replace(about=np.ones((5, 1))),
+        columns._replace(key=np.arange(5)[:, None]),
+        columns._replace(key=np.ones((5, 1))),
     )
     assert len(apart[0].joined(apart[1]).sums) == 9

@@ -274,7 +274,7 @@ def test_a_rough_design_of_many_levels_is_not_lost_where_fewer_types_tell_too_li
 
 def test_a_search_that_proves_nothing_ends(monkeypatch):
     """No multipliers cover all columns: the work alone says when to take the table."""
-    monkeypatch.setattr("planner.solvers.generation._WORK", 1e5)
+    monkeypatch.setattr("planner.solvers.generation._MOST_MULTIPLICATIONS", 1e5)
     policy = PrivacyPolicy(np.linspace(6, 30, 7), [50_000] * 7, "avg")
     found = best_design(
         policy, Objective("expected", prior=[1 / 7] * 7), tolerance=1e-3
