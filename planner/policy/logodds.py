@@ -55,6 +55,7 @@ def noise_and_signal(a: Array, b: Array) -> tuple[Array, Array]:
 
 def to_log_odds(a: Array, b: Array) -> tuple[Array, Array]:
     """``(s, w)`` from ``(a, b)``, arrays of one shape with ``0 < b < a < 1``."""
+    # s = ln(a / b) and w = ln((1 - b) / (1 - a)): what a 1 and a 0 say of an item.
     return np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a)
 
 
@@ -67,5 +68,7 @@ def from_log_odds(s: Array, w: Array) -> tuple[Array, Array]:
     >>> a.round(12).tolist(), b.round(12).tolist()
     ([0.5], [0.2])
     """
+    # a = (1 - e^-w) / (1 - e^-(s + w)) solves a / b = e^s and (1 - b) / (1 - a) = e^w;
+    # expm1 keeps the digits of small budgets.
     a = np.expm1(-w) / np.expm1(-(s + w))
     return a, a * np.exp(-s)

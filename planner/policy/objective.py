@@ -36,6 +36,7 @@ class Coefficients(NamedTuple):
 
     def evaluate(self, noise: Array, signal: Array) -> float:
         """The objective at the levels' noise and signal variances."""
+        # Linear in the noise and signal variances, with one maximum over levels.
         total = np.sum(self.noise_sum * noise + self.signal_sum * signal)
         return float(total + np.max(self.noise_max * noise + self.signal_max * signal))
 
@@ -105,11 +106,14 @@ class Objective:
             raise InputError(
                 "weights", self.weights, "above 0 for at least one level", remedy
             )
+        # A weight of 0 would leave an optimum undetermined: a level counts a little at least.
         weights = np.maximum(weights, least * weights.max())
+        # Least favourable counts put all people on one item: the largest weighted signal (eq. 9).
         if self.kind == "worst-case":
             return Coefficients(weights * counts, none, none, weights)
         if self.kind == "minimax":
             return Coefficients(none, none, weights, none)
+        # The expected total is linear in the prior: signal counts for as many as have an item.
         prior = self._per_level("prior", policy.size, default=0.0)
         for i in np.flatnonzero(prior > counts):
             allowed = f"at most the level's number of items, {int(counts[i])}"

@@ -160,6 +160,7 @@ class PrivacyPolicy:
     def demanded(self) -> Array:
         """As :meth:`bounds`, of two different items: ``inf`` within a level of one item."""
         bounds = self.bounds().copy()
+        # A level of one item has no two different items to tell apart.
         alone = np.flatnonzero(self.item_counts == 1)
         bounds[alone, alone] = np.inf
         return bounds
@@ -175,6 +176,7 @@ class PrivacyPolicy:
         >>> PrivacyPolicy([1.0, 3.0], [1, 1]).room([0.25, 0.5]).tolist()
         [0.5, 0.75]
         """
+        # A matrix takes O(t^2); rules with a name need the two largest used budgets alone.
         partners = np.asarray(used, dtype=np.float64)
         return self.rule.room(self.epsilons, partners, self.own_pairs, against=against)
 
@@ -189,7 +191,7 @@ class PrivacyPolicy:
 
     @property
     def smallest_pair(self) -> float:
-        """The smallest budget of any pair."""
+        """The smallest budget that the policy demands of any pair, in nats."""
         return float(self.room(np.zeros(self.size)).min())
 
     def with_changes(
@@ -201,6 +203,7 @@ class PrivacyPolicy:
         """The same levels with other budgets, counts or rule; of another number without names."""
         budgets = self.epsilons if epsilons is None else np.asarray(epsilons)
         counts = self.item_counts if item_counts is None else item_counts
+        # Names of another number of levels would stand at the wrong ones.
         names = self._names if budgets.size == self.size else None
         return PrivacyPolicy(
             budgets, counts, self.rule if rule is None else rule, names
@@ -241,6 +244,7 @@ class PrivacyPolicy:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
+        # Arrays have no hash; their bytes have, and are equal where all numbers are.
         budgets = self.epsilons.tobytes()
         counts = self.item_counts.tobytes()
         return (budgets, counts, self.rule, self._names)
@@ -267,12 +271,10 @@ def _short(values: ArrayLike) -> str:
         f"{value:.6g}" if type(value) is float else repr(value)
         for value in np.asarray(values).tolist()
     ]
-    left_out = (
-        [f"... {len(texts) - _MOST_REPEATED:,} more"]
-        if len(texts) > _MOST_REPEATED
-        else []
-    )
-    return f"[{', '.join([*texts[:_MOST_REPEATED], *left_out])}]"
+    left_out = len(texts) - _MOST_REPEATED
+    if left_out > 0:
+        texts[_MOST_REPEATED:] = [f"... {left_out:,} more"]
+    return f"[{', '.join(texts)}]"
 
 
 def _read_budgets(name: str, values: ArrayLike) -> Array:
@@ -292,6 +294,7 @@ def _counts(item_counts: ArrayLike, size: int) -> Whole:
         remedy = "Say for each level how many answers it has."
         raise InputError("item_counts", item_counts, allowed, remedy)
     allowed = f"a whole number from 1 to {MAX_COUNT}"
+    # The first that is wrong is named, with its place.
     whole = (values == np.floor(values)) & (values >= 1) & (values <= MAX_COUNT)
     for i in np.flatnonzero(~whole)[:1]:
         raise InputError(

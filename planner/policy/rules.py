@@ -254,7 +254,7 @@ class PairRule:
         return None
 
     def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction | None:
-        """The same of opt2."""
+        """The rule's way of solving opt2 with one variable, if it has one."""
         return None
 
     def windows(self, epsilons: Array) -> Iterable[tuple[Array, Array]] | None:
@@ -351,6 +351,7 @@ class MinRule(PairRule):
     def room(
         self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
+        # min(eps_i, against_j) - used_j is least where used_j, or used_j - against_j, is largest.
         mine, others = self._budgets(epsilons, against=against)
         return np.minimum(
             mine - _largest_other(used, own_pairs),
