@@ -249,8 +249,8 @@ def ordered_rows(
     if scores:
         processed = float(estimates.shares @ np.array(scores))
         rows.append(AnswerRow("mean score", estimates.mean(scores), processed, remark))
-    for name, share in _QUANTILES:
-        quantile = estimates.quantile(share)
+    for name, up_to_it in _QUANTILES:
+        quantile = estimates.quantile(up_to_it)
         text = _said_of_quantile(name, quantile, estimates.confidence)
         rows.append(AnswerRow(name, processing=text))
     answers = answer_rows(estimates.users, rows)

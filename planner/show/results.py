@@ -722,7 +722,7 @@ def _association(rows: DataFrame, first: str, second: str) -> list[str]:
     strength = rows.loc[CRAMERS_V]
     value, low, high = strength[_LIMITS]
     # The remark may have whole sentences in it.
-    remark = test["remark"].replace("; ", ". ").rstrip(".")
+    remark = str(test["remark"]).replace("; ", ". ").rstrip(".")
     fields = [
         f"Independence of {first} and {second}: Q = {test['estimate']:.4g}, p = {test['p']:.2g}; "
         f"{remark}.",

@@ -237,7 +237,14 @@ class Survey(Description):
             )
         if part is None or not part.joins or joint.of.count(name) > 1:
             allowed = "two or three different questions of one answer each, in one joint question"
-            raise InputError("of", name, allowed, "Name others.")
+            remedy = "Name others."
+            if part is not None and part.kind == "ordinal":
+                allowed = "a choice: a joint question takes no ordered scale"
+                remedy = (
+                    f'Write kind = "categorical" for {name!r}: its answers are then choices, and '
+                    "their order is not used. Leave out its order and scores."
+                )
+            raise InputError("of", name, allowed, remedy)
         i = self.questions.index(part)
         remedy = f"It is asked within {joint.name!r}: say it there."
         for key, usual in _OF_A_PART.items():

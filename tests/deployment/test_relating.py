@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from planner import Categorical, FileError, Joint, Level, Survey, plan_survey
+from planner import Categorical, FileError, Joint, Level, Ordinal, Survey, plan_survey
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
@@ -79,3 +79,12 @@ def test_cells_that_are_not_the_pairs_are_refused(related):
     changed = document | {"joint": of}
     with refused("the answers of 'all of them' are not the pairs of", kind=FileError):
         Parameters.of(changed | {"hash": content_hash(changed)})
+
+
+def test_an_ordered_scale_in_a_joint_question_is_refused_with_what_to_write():
+    levels = [Level("any", 1.0, ["low", "high"])]
+    scale = Ordinal("pain", levels)
+    choice = Categorical("smokes", levels)
+    joint = Joint("both", ("pain", "smokes"))
+    with refused("Write kind = \"categorical\" for 'pain'"):
+        Survey("clinic", 100, (scale, choice, joint))

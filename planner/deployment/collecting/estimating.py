@@ -111,7 +111,7 @@ def estimates_table(
         rows_of, related = _answered(parameters, counts, sizes, window, confidence)
         tables.extend(_question_tables(rows_of, group, confidence, population))
         for name, what, rows in attention_rows(parameters, rows_of, confidence):
-            tables.append(_table(name, what, rows, group, limits=POPULATION))
+            tables.append(_table((name, what), rows, group, limits=POPULATION))
         tables.extend(_relation_tables(parameters, related, group, population))
         return rows_of
 
