@@ -216,7 +216,8 @@ def test_json(plan):
     for found, question in zip(document["questions"], plan.questions, strict=True):
         assert found["mechanism"] == question.deployed.mechanism
         assert found["asked_for"] == question.question.mechanism
-        for name in ("users", "total_error", "error_share"):
+        assert found["users"] == question.part.people
+        for name in ("total_error", "error_share"):
             assert found[name] == pytest.approx(getattr(question, name))
         spent = [row["spent"] for row in found["spending"]]
         assert spent == pytest.approx([row.spent for row in question.spending])
