@@ -613,6 +613,7 @@ def shares_up_to(channel: Channel) -> Channel:
         raise InputError.because(
             "channel", reason, "Take one from best_ordered_channel."
         )
+    # Sums of unbiased estimates are unbiased: counts up to an answer add up.
     names = tuple(f"up to {name}" for name in channel.symbols[:-1])
     added = steps @ channel.estimator
     return Channel(channel.policy, steps, names, channel.matrix, added)

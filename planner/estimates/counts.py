@@ -129,6 +129,7 @@ class Estimates(WithDataFrame):
         from scipy.special import ndtr
 
         del upper  # as likely
+        # By how many report with the item, and the normal noise around each number.
         ones, law = _binomial(count[:, None], chance[:, None])
         return np.asarray((law * ndtr((ones - seen[:, :1]) / seen[:, 1:])).sum(axis=1))
 
@@ -171,12 +172,12 @@ class Estimates(WithDataFrame):
             Limits of the normal law, shape ``(k,)`` each.
         """
         lower, upper = (np.clip(end, 0.0, 1.0) for end in normal)
+        # Items of which the same was seen have the same limits: each is searched for once.
         few = self.population_variance / np.square(self.unit) < MOST_VARIANCE
         rows, same = np.unique(self.seen[few], axis=0, return_inverse=True)
         ends = []
-        for part in (
-            np.array_split(rows, -(-len(rows) // _AT_ONCE)) if len(rows) else []
-        ):
+        parts = np.array_split(rows, -(-len(rows) // _AT_ONCE)) if len(rows) else []
+        for part in parts:
             users = np.full(len(part), self.users, dtype=np.int64)
 
             def enough(
@@ -223,9 +224,8 @@ class Estimates(WithDataFrame):
         weight = np.square(np.maximum(self.null_standard_errors, 1e-300))
         order = np.argsort(-v / weight, kind="stable")
         shift = (np.cumsum(v[order]) - self.users) / np.cumsum(weight[order])
-        active = np.flatnonzero(
-            v[order] / weight[order] > shift
-        )  # a prefix, never empty
+        # lambda is that of the largest set of items that all stay above 0: a prefix, never empty.
+        active = np.flatnonzero(v[order] / weight[order] > shift)
         values = np.maximum(0.0, v - shift[active[-1]] * weight)
         method = (
             "the nearest numbers of which none is below 0 and which add up to all people, on "
@@ -398,6 +398,7 @@ def support_tail(
         np.atleast_1d(np.asarray(column))[:, None] for column in (least, count, a, b)
     )
     ones, chance = _binomial(count, a)
+    # Summed over how many of those with the item are among the supports.
     others = binom.sf(least - ones - 1, users - count, b)
     return np.asarray(np.minimum(1.0, (chance * others).sum(axis=1)))
 
@@ -434,6 +435,7 @@ def _first_that_holds(
     most = high + 1
     while np.any(least < most):
         middle = (least + most) // 2
+        # All items are searched together; one that is settled holds, so that it stays.
         good = holds(np.minimum(middle, high)) | (least >= most)
         least = np.where(good, least, middle + 1)
         most = np.where(good, middle, most)

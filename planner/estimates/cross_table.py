@@ -254,6 +254,7 @@ class CrossTable(WithDataFrame):
         cell = indicators[0] * indicators[1]
         total = indicators[margin]
         flat = np.stack([cell, total])
+        # Estimated people of the cell, and of the margin that it is a share of.
         people, every = (flat @ self.counts.ravel()).tolist()
         value = people / every if every > 0 else None
         asked = self.people_in(total[None])
@@ -280,6 +281,7 @@ class CrossTable(WithDataFrame):
 
         def tails(x: float) -> tuple[float, float]:
             x = min(max(x, _SMALLEST_SHARE), 1 - _SMALLEST_SHARE)
+            # A binomial number of events of this size has the variance unit^2 trials x (1 - x).
             trials = variance(x) / (unit**2 * x * (1 - x))
             seen = (people - x * every) / unit + trials * x
             return _binomial_tails(seen, trials, x)
@@ -345,6 +347,7 @@ class CrossTable(WithDataFrame):
             signs = np.array([1.0, -odds_ratio, -odds_ratio, 1.0])
             slope = n * shares[::-1] * signs
             spread = covariance(shares)
+            # L is quadratic: its variance is g' S g + tr((H S)^2) / 2 for normal counts.
             bend = np.diag(signs)[::-1]
             curved = np.trace(spread @ bend @ spread @ bend) / 2
             variance = float(slope @ spread @ slope + curved)

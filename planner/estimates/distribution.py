@@ -190,6 +190,7 @@ def smoothed_shares(matrix: Array, counts: ArrayLike, cells: int) -> Array:
     """
     seen = np.asarray(counts, dtype=np.float64)
     sent = seen > 0
+    # Every cell is cut into as many parts, so that there are FINE_CELLS at least.
     parts = -(-FINE_CELLS // cells)
     fine = cells * parts
     laws = np.vstack([np.repeat(matrix[:cells], parts, axis=0), matrix[cells:]])[
@@ -201,6 +202,7 @@ def smoothed_shares(matrix: Array, counts: ArrayLike, cells: int) -> Array:
     last = -np.inf
     for _ in range(_MOST_EM_STEPS):
         expected = shares @ laws
+        # The EM step for a mixture of known laws; the kernel below smooths it (EMS).
         shares = shares * (laws @ (seen / expected))
         shares /= shares.sum()
         # What leaves at an end stays there.

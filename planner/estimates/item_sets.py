@@ -149,6 +149,7 @@ def set_estimates(
     cut = longer is None or bool(longer.sizes)
     errors = reported.standard_errors
     if padding_length > 1 or cut:
+        # Which item of a set is reported is drawn: a binomial variance beside the noise.
         held = np.clip(reported.values, 0, reported.users)
         errors = np.sqrt(np.square(errors) + held * (1 - held / reported.users))
     columns = (reported.values, errors, reported.null_standard_errors)

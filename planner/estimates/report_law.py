@@ -117,6 +117,7 @@ class SumLaw:
 
         Of counts of a kind that are estimated as ``values``; alike where nobody seems to be left.
         """
+        # Who is counted is no longer among the others of this kind.
         left = np.tile(self.people, (values.size, 1))
         if self.counted[kind] >= 0:
             left[:, self.counted[kind]] -= np.maximum(values, 0.0)
@@ -160,6 +161,7 @@ class Series(NamedTuple):
         smear = max(_SMEAR * unit, _OF_SPREAD * spread)
         reach = _NOTHING_BEYOND * (spread + unit)
         step = np.pi / reach
+        # The smearing ends the series: beyond these frequencies the weights vanish.
         size = int(np.ceil(_HIGHEST / smear / step))
         half = np.arange(size, dtype=np.float64) + 0.5
         frequencies = half * step
@@ -197,6 +199,7 @@ class ReportSums(Estimates):
         Of the estimated shares ``values``, ``(k,)``, and ``shares`` of each answer, ``(d,)``: they
         mix the answers inside, and those outside. The law's numbers are shares up to each answer.
         """
+        # Shares of answers are differences of shares up to an answer; the last one is up to all.
         steps = np.hstack([chosen[:, -1:], -np.diff(chosen.astype(np.float64), axis=1)])
         sums = SumLaw(
             numbers=steps[:, :1] + steps[:, 1:] @ law.estimator,
@@ -310,6 +313,7 @@ class ReportSums(Estimates):
         waves = np.exp(logs.real) * np.sin(phase)
         above = np.clip(0.5 + waves @ series.weights, 0, 1)
         # The series repeats itself: far away nothing is above, or all is.
+        # How far the mean is above what was seen.
         off = chance * count - moved
         above = np.where(np.abs(off) > series.reach, off > 0, above)
         if upper:

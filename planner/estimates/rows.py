@@ -348,6 +348,7 @@ def population_rows(rows: AnswerRows, confidence: float) -> AnswerRows:
     joint = population_limits(rows, confidence, together=True)
     errors = np.sqrt(np.square(rows["standard_error"]) + rows.drawn)
     numbers = rows.numbers.copy()
+    # Totals, which grow with the people, have no variance of who was asked.
     grows = np.isnan(rows.drawn)
     for name, column in zip(NUMBERS[1:6], (errors, *limits, *joint), strict=True):
         row = NUMBERS.index(name)
@@ -392,6 +393,7 @@ def differences(
     # The difference is least where the first is at its lower limit, the second at its upper.
     down = np.hypot(one_side.below, other_side.above)
     up = np.hypot(one_side.above, other_side.below)
+    # Estimate, standard error, lower and upper limit.
     four = gap, error, gap - down, gap + up
     towards_zero = np.maximum(np.where(gap > 0, down, up), 1e-300)
     chance = 2 * ndtr(-reach(confidence) * np.abs(gap) / towards_zero)
@@ -446,6 +448,7 @@ def weighted(
     """
     sizes = np.array([rows.whole for rows in groups])
     weight = np.array(weights, dtype=np.float64)[:, None]
+    # As many people as reported, whatever the weights add up to.
     scale = sizes.sum(axis=0) / (weight * sizes).sum(axis=0)
     counts = np.array([rows["estimate"] for rows in groups])
     errors = np.array([rows["standard_error"] for rows in groups])
