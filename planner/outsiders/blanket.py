@@ -107,17 +107,20 @@ class Blanket:
         >>> round(Blanket.from_numbers(e, (e - 1) / (e + 1), e).mass, 6)
         0.537883
         """
-        names = ("ratio", "variation", "others_ratio")
-        p, beta, q = map(finite, names, (ratio, variation, others_ratio))
-        if not (
-            1 < p <= q * (1 + 1e-12) and 0 < beta <= (p - 1) / (p + 1) * (1 + 1e-12)
-        ):
+        p = finite("ratio", ratio)
+        beta = finite("variation", variation)
+        q = finite("others_ratio", others_ratio)
+        slack = 1 + 1e-12  # as the three are rounded
+        most_variation = (p - 1) / (p + 1)  # of any two laws with such a ratio
+        if not (1 < p <= q * slack and 0 < beta <= most_variation * slack):
             allowed = "a ratio above 1, a variation up to (p-1)/(p+1), and an others_ratio of p up"
             remedy = "Compute all three from the same pair of answers, which is among the others."
-            raise InputError(", ".join(names), (p, beta, q), allowed, remedy)
+            names = "ratio, variation, others_ratio"
+            raise InputError(names, (p, beta, q), allowed, remedy)
         alpha = min(beta / (p - 1), 1 / (p + 1))
-        same = max(0.0, 1 - (p + 1) * alpha)
-        masses = np.array([p * alpha, p * alpha, same]) / q
+        gamma = max(0.0, 1 - (p + 1) * alpha)
+        # Outcomes: likelier of x, likelier of x', alike of both.
+        masses = np.array([p * alpha, p * alpha, gamma]) / q
         first = q * np.array([1, 1 / p, 1])
         second = q * np.array([1 / p, 1, 1])
         there = masses > 0
@@ -132,12 +135,14 @@ class Blanket:
         >>> round(Blanket.of_budget(1.0).local_epsilon, 6)
         1.0
         """
-        worst = epsilon if worst is None else worst
+        if worst is None:
+            worst = epsilon
         if not np.isfinite(worst):
             remedy = "Shuffling hides nobody who is not connected to all others."
             raise InputError(
                 "budget", worst, "finite pair budgets to all answers", remedy
             )
+        # Rounded up, so that the ratio is an upper bound; others' stays above it.
         ratio = exp(min(epsilon, worst)) * (1 + 1e-12)
         return cls.from_numbers(
             ratio, (ratio - 1) / (ratio + 1), exp(worst) * (1 + 2e-12)
@@ -154,15 +159,16 @@ class Blanket:
         InputError for a report that the pair can make and one of the others cannot.
         """
         first_law = np.asarray(first, dtype=np.float64)
-        two = np.asarray(second, dtype=np.float64)
-        least = np.min(np.atleast_2d(np.asarray(others, dtype=np.float64)), axis=0)
-        for y in np.flatnonzero((least <= 0) & ((first_law > 0) | (two > 0)))[:1]:
+        second_law = np.asarray(second, dtype=np.float64)
+        others_laws = np.atleast_2d(np.asarray(others, dtype=np.float64))
+        least = np.min(others_laws, axis=0)  # omega, the largest measure below all
+        possible = (first_law > 0) | (second_law > 0)
+        for y in np.flatnonzero((least <= 0) & possible)[:1]:
             remedy = "Nobody hides there: no epsilon holds without a delta of its own."
             raise InputError(f"others[:, {y}]", float(least[y]), "above 0", remedy)
         seen = least > 0
-        return cls(
-            least[seen], first_law[seen] / least[seen], two[seen] / least[seen]
-        ).merged()
+        omega = least[seen]
+        return cls(omega, first_law[seen] / omega, second_law[seen] / omega).merged()
 
     @property
     def mass(self) -> float:
@@ -188,4 +194,4 @@ class Blanket:
         ratios = np.column_stack([self.first, self.second])
         unique, output = np.unique(ratios, axis=0, return_inverse=True)
         masses = np.asarray(np.bincount(output.ravel(), self.masses), np.float64)
-        return Blanket(masses, *unique.T)
+        return Blanket(masses, unique[:, 0], unique[:, 1])

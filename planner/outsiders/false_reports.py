@@ -110,13 +110,15 @@ def _of_supports(law: CollectedLaw) -> FalseReports:
     length = levels.dummies or 1
     if shape.name == staircase.Staircase.name:
         length = 1  # whole sets are reported, not one item of each
-    gap = (own_chance - other_chance) / length
+    gap = (own_chance - other_chance) / length  # (a - b) / l
     up = np.broadcast_to((1 - other_chance) / gap, len(levels.names))
     down = np.broadcast_to(other_chance / gap, len(levels.names))
-    held = getattr(shape, "held", None)
+    held = getattr(shape, "held", None)  # elements of one report of a set design
 
     def together(level: int, answers: int) -> float:
-        supported = answers if held is None else min(answers, int(held))
+        supported = answers
+        if held is not None:
+            supported = min(answers, int(held))
         return float(supported * up[level] - (answers - supported) * down[level])
 
     return FalseReports(
@@ -178,6 +180,7 @@ def _of_rows(law: CollectedLaw) -> FalseReports | None:
 
 
 def _extremes(moved: tuple[str, ...], values: Array, unit: str) -> FalseReports:
+    """What one report moves at most, by the rows of an estimator, ``(quantities, reports)``."""
     return FalseReports(moved, values.max(axis=1), -values.min(axis=1), unit)
 
 

@@ -81,16 +81,13 @@ class ShuffledGuarantee(WithDataFrame):
     @property
     def pairs(self) -> tuple[tuple[str, str, float, float], ...]:
         """Names of two levels, the budget of one report seen alone, and the epsilon shuffled."""
-        return tuple(
-            (
-                self.names[i],
-                self.names[j],
-                float(self.local[i, j]),
-                float(self.epsilons[i, j]),
-            )
-            for i, j in combinations_with_replacement(range(len(self.names)), 2)
-            if not np.isnan(self.epsilons[i, j])
-        )
+        pairs = []
+        for i, j in combinations_with_replacement(range(len(self.names)), 2):
+            local = float(self.local[i, j])
+            epsilon = float(self.epsilons[i, j])
+            if not np.isnan(epsilon):  # else the level has no two answers
+                pairs.append((self.names[i], self.names[j], local, epsilon))
+        return tuple(pairs)
 
     def columns(self) -> Columns:
         """One row a pair of levels.
@@ -133,14 +130,17 @@ def shuffled(reports: Seen, people: int, delta: float) -> ShuffledGuarantee:
     """
     whole_number("people", people, most=MOST_PEOPLE)
     size = len(reports.names)
-    epsilons, local = (np.full((size, size), np.nan) for _ in range(2))
+    epsilons = np.full((size, size), np.nan)
+    local = np.full((size, size), np.nan)
     for i, j in _pairs(reports):
         blanket = reports.blanket(i, j)
+        # Many pairs have the same blanket: bytes serve as the key of what is kept of it.
         laws = (
-            column.tobytes()
-            for column in (blanket.masses, blanket.first, blanket.second)
+            blanket.masses.tobytes(),
+            blanket.first.tobytes(),
+            blanket.second.tobytes(),
         )
-        epsilons[i, j] = epsilons[j, i] = _kept(tuple(laws), delta, people)
+        epsilons[i, j] = epsilons[j, i] = _kept(laws, delta, people)
         local[i, j] = local[j, i] = blanket.local_epsilon
     return ShuffledGuarantee(reports.names, people, delta, epsilons, local)
 
@@ -216,12 +216,14 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
         remedy = "Take a mechanism with a finite budget for this pair of answers."
         raise InputError.because("blanket", reason, remedy)
     sides = _sides(blanket)
+    # The theorem bounds n delta: its logarithm is looked for.
     guess = _about(sides, log(delta) + log(people), people, local)
     if guess < 1e-9 * local and central_delta(blanket, 0.0, people).upper <= delta:
         return 0.0
     there = central_delta(blanket, guess, people, _COARSE).upper
     if there > 0:  # the approximation errs by nearly the same factor nearby
         guess = _about(sides, 2 * log(delta) - log(there) + log(people), people, local)
+    # Only what a bracket proves is returned: steps above the guess grow until one is proven.
     kept = local
     step = _EPSILON_STEP
     while kept == local and guess * (1 + step) < local:
@@ -234,19 +236,16 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
 def _sides(blanket: Blanket) -> list[Blanket]:
     """Both orders, or one if they are alike."""
     other = blanket.reversed()
-    first, second = (
-        np.lexsort((law.masses, law.second, law.first)) for law in (blanket, other)
-    )
-    alike = all(
-        np.allclose(
-            getattr(blanket, name)[first],
-            getattr(other, name)[second],
-            rtol=1e-15,
-            atol=0,
-        )
-        for name in ("masses", "first", "second")
-    )
-    return [blanket] if alike else [blanket, other]
+    rows = _sorted_outcomes(blanket)
+    if np.allclose(rows, _sorted_outcomes(other), rtol=1e-15, atol=0):
+        return [blanket]
+    return [blanket, other]
+
+
+def _sorted_outcomes(blanket: Blanket) -> Array:
+    """Masses and both ratios of the outcomes, in an order that does not depend on theirs."""
+    order = np.lexsort((blanket.masses, blanket.second, blanket.first))
+    return np.stack([blanket.masses, blanket.first, blanket.second])[:, order]
 
 
 def _about(sides: Sequence[Blanket], target: float, people: int, local: float) -> float:
@@ -255,17 +254,24 @@ def _about(sides: Sequence[Blanket], target: float, people: int, local: float) -
     high = local
     for _ in range(60):
         middle = (low + high) / 2
-        size = max(
-            log_positive_part(side.masses, _values(side, middle), people)
-            for side in sides
-        )
-        low, high = (middle, high) if size > target else (low, middle)
+        sizes = []
+        for side in sides:
+            values = _values(side, middle)
+            sizes.append(log_positive_part(side.masses, values, people))
+        if max(sizes) > target:  # delta falls as epsilon grows
+            low = middle
+        else:
+            high = middle
         if high - low <= 1e-5 * high:
             break
     return high
 
 
 def _values(blanket: Blanket, epsilon: float) -> Array:
+    """``W`` of each outcome, ``(P_x - e^epsilon P_x') / omega``.
+
+    Taken apart, so that little is cancelled at a small epsilon where ``P_x`` is near ``P_x'``.
+    """
     return blanket.first - blanket.second - expm1(epsilon) * blanket.second
 
 
@@ -275,6 +281,7 @@ def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> 
     values = _values(blanket, epsilon)
     values += _SLIP * (np.abs(values) + blanket.first)  # not below the exact ones
     sums = positive_part(blanket.masses / shrink, values * shrink, people, accuracy)
+    # In the mean ``|W| + first`` is at most ``2 + e^epsilon``: so much did raising the values add.
     raised = 2 * _SLIP * (2 + exp(epsilon))
     lower = sums.lower / people * (1 - 4 * _ROUNDING * people) - raised
     return Bracket(max(0.0, lower), min(1.0, sums.upper / people))
@@ -288,8 +295,10 @@ def _pairs(reports: Seen) -> list[tuple[int, int]]:
         raise InputError(
             "levels", size, f"at most {_MOST_COMPARED} to compare all pairs", remedy
         )
-    pairs = combinations_with_replacement(range(size), 2)
-    kept = [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]
+    kept = []
+    for i, j in combinations_with_replacement(range(size), 2):
+        if i != j or reports.sizes[i] > 1:
+            kept.append((i, j))
     if not kept:
         raise InputError("answers", 1, "two or more", "One answer alone says nothing.")
     return kept
@@ -297,4 +306,8 @@ def _pairs(reports: Seen) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=1024)
 def _kept(laws: tuple[bytes, ...], delta: float, people: int) -> float:
-    return central_epsilon(Blanket(*map(np.frombuffer, laws)), delta, people)
+    """The central epsilon of a blanket that is given by its columns' bytes."""
+    masses = np.frombuffer(laws[0])
+    first = np.frombuffer(laws[1])
+    second = np.frombuffer(laws[2])
+    return central_epsilon(Blanket(masses, first, second), delta, people)

@@ -25,15 +25,13 @@ import numpy as np
 from planner.arrays import Array
 
 _UNIT = 2.0**-52
-_ULPS = (
-    32  # of NumPy's exponential and circular functions, products and sums, generously
-)
+# Of NumPy's exponential and circular functions, products and sums, generously.
+_ULPS = 32
 _MOST_ANGLES = 2**21
-_SMALLEST = (
-    1e-250  # values that are no more than that are left to the bound of single draws
-)
+# Values that are no more than that are left to the bound of single draws.
+_SMALLEST = 1e-250
 _ROW = 2**8
-_POINT_BLOCK = 2**16
+_POINT_BLOCK = 2**16  # angles at a time: what they need stays within a few megabytes
 _TILT_CLOSE = 1e-3  # to which the best tilt is found
 
 
@@ -49,7 +47,9 @@ class Bracket:
         """``upper / lower - 1``; ``inf`` if the lower end is 0 and the upper is not."""
         if self.upper == 0:
             return 0.0
-        return self.upper / self.lower - 1 if self.lower > 0 else inf
+        if self.lower == 0:
+            return inf
+        return self.upper / self.lower - 1
 
 
 def positive_part(
@@ -89,8 +89,10 @@ def positive_part(
 def log_positive_part(masses: Array, values: Array, draws: int) -> float:
     """About ``ln E[(W_1 + ... + W_n)+]``: Laplace's method at the best tilt; no bound.
 
-    Arguments as in :func:`positive_part`; ``-inf`` if no value is above 0. A few percent off, at a
-    hundredth of the work.
+    With ``K = n ln M``, ``lam`` where ``K - 2 ln lam`` is smallest and its curvature
+    ``c = K'' + 2 / lam^2`` there, it is ``K - 2 ln lam - ln(2 pi c) / 2``. Arguments as in
+    :func:`positive_part`; ``-inf`` if no value is above 0. A few percent off, at a hundredth of
+    the work.
     """
     if values.max() <= 0:
         return -inf
@@ -102,15 +104,19 @@ def log_positive_part(masses: Array, values: Array, draws: int) -> float:
 
 
 def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Bracket:
+    """The bracket by the sum over the points ``j tau`` with ``|j tau| <= T``, see the module.
+
+    ``P = 2 pi / tau`` is the period. From the sum the ends are off by the part beyond ``T``, what
+    floats err, and below also by the terms of other periods. ``P`` and ``T`` grow until the
+    bracket is narrow enough, or there are too many points.
+    """
     cumulant = _Cumulant(masses, values, draws)
     tilt, spread = cumulant.best_tilt()
-    estimate = 0.3 / (
-        tilt * max(1.0, tilt * spread)
-    )  # of E_lam[f], as if S were normal
+    estimate = 0.3 / (tilt * max(1.0, tilt * spread))  # E_lam[f], as if S were normal
     period = max(16 * spread, 50 / tilt)
     while True:
         excess = cumulant.other_periods(tilt, period)
-        cut = 1 / (pi * 0.4 * accuracy * estimate)
+        cut = 1 / (pi * 0.4 * accuracy * estimate)  # T
         points = cut * period / (2 * pi)
         if excess > 0.05 * accuracy * estimate and points < _MOST_ANGLES:
             period *= 1.25
@@ -124,12 +130,13 @@ def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Brac
         enough = high - low <= accuracy * max(low, 0.0)
         if enough or points == _MOST_ANGLES or high <= 0:
             break
+        # It was too large: the next cut is from what was just computed.
         estimate = min(estimate / 2, max(middle, estimate / 64))
     exponent = cumulant.at(tilt)
     slip = cumulant.slip(tilt)
-    return Bracket(
-        max(0.0, low) * exp(exponent - slip), max(0.0, high) * exp(exponent + slip)
-    )
+    lower = max(0.0, low) * exp(exponent - slip)
+    upper = max(0.0, high) * exp(exponent + slip)
+    return Bracket(lower, upper)
 
 
 class _Cumulant:
@@ -144,7 +151,9 @@ class _Cumulant:
         """``n log M(tilt)``; ``inf`` where it overflows."""
         with np.errstate(over="ignore"):
             gain = float(self.masses @ np.expm1(tilt * self.values))
-        return self.draws * float(np.log1p(gain)) if gain > -1 else -inf
+        if gain <= -1:
+            return -inf
+        return self.draws * float(np.log1p(gain))
 
     def slip(self, tilt: float) -> float:
         """What floats may err in ``n log M(tilt)``."""
@@ -155,6 +164,7 @@ class _Cumulant:
     def moments(self, tilt: float) -> tuple[float, float]:
         """Mean and variance of the tilted sum."""
         exponents = tilt * self.values
+        # All weights are divided by that of the largest exponent, 0 among them, against overflow.
         top = max(0.0, float(exponents.max()))
         rest = max(0.0, 1 - float(self.masses.sum())) * exp(-top)
         weights = self.masses * np.exp(exponents - top)
@@ -166,18 +176,24 @@ class _Cumulant:
     def best_tilt(self) -> tuple[float, float]:
         """The tilt that makes ``M(t)^n / t^2`` smallest, and the tilted sum's spread.
 
-        Its logarithm is convex; each step takes the mean as linear in the tilt.
+        Its logarithm is convex and flat where ``tilt * mean = 2``. With the mean taken as
+        linear, ``m + v (t - t0)`` around the last tilt ``t0``, and ``c = m - v t0`` the next solves
+        ``v t^2 + c t = 2``: ``t = 4 / (c + sqrt(c^2 + 8 v))``. Where that leaves the bracket, it is
+        halved.
         """
         low = 0.0
         high = inf
         tilt = 0.0
         while True:
             mean, variance = self.moments(tilt)
-            low, high = (tilt, high) if tilt * mean < 2 else (low, tilt)
-            aside = mean - variance * tilt
+            if tilt * mean < 2:
+                low = tilt
+            else:
+                high = tilt
             last = tilt
-            below = aside + sqrt(aside**2 + 8 * variance)
-            tilt = 4 / below if below > 0 else inf
+            c = mean - variance * tilt
+            denominator = c + sqrt(c**2 + 8 * variance)
+            tilt = 4 / denominator if denominator > 0 else inf
             if not low < tilt < high:
                 tilt = (low + high) / 2 if high < inf else max(2 * low, 1.0)
             if abs(tilt - last) <= _TILT_CLOSE * tilt:
@@ -187,47 +203,48 @@ class _Cumulant:
         """Bound of ``E_lam[sum over k != 0 of f(S + k P)]``.
 
         For ``-P/2 <= S <= P`` only ``k >= 1`` counts, each at most ``f(k P - P/2)`` where f
-        falls; elsewhere all together are at most ``max f + (integral of f) / P``.
+        falls. With ``h = lam P / 2`` and ``r = e^(-2 h)`` these sum to
+        ``e^(-h) (h / (1 - r) + 2 h r / (1 - r)^2) / lam``. Elsewhere all together are at most
+        ``max f + (integral of f) / P = 1 / (e lam) + 1 / (P lam^2)``.
         """
-        half = tilt * period / 2
-        if half <= 1:
+        h = tilt * period / 2
+        if h <= 1:  # f still rises there
             return inf
-        ratio = exp(-2 * half)
-        inside = (
-            exp(-half)
-            * (half / (1 - ratio) + 2 * half * ratio / (1 - ratio) ** 2)
-            / tilt
-        )
+        r = exp(-2 * h)
+        inside = exp(-h) * (h / (1 - r) + 2 * h * r / (1 - r) ** 2) / tilt
         outside = 1 / (exp(1) * tilt) + 1 / (period * tilt**2)
-        return inside + outside * (
-            self._beyond(tilt, -period / 2) + self._beyond(tilt, period)
-        )
+        elsewhere = self._beyond(tilt, -period / 2) + self._beyond(tilt, period)
+        return inside + outside * elsewhere
 
-    def _beyond(self, tilt: float, mean: float) -> float:
-        """Chernoff's bound of ``P_lam[S > place]``, or ``< place`` if it is negative."""
+    def _beyond(self, tilt: float, limit: float) -> float:
+        """Chernoff's bound of ``P_lam[S > s]`` for a limit ``s``, or ``< s`` if it is negative.
+
+        The smallest over some changes ``c`` of the tilt, each of which is a bound, of
+        ``M(lam + c)^n / M(lam)^n e^(-c s)``; 1 is one, too.
+        """
         start = self.at(tilt)
         variance = self.moments(tilt)[1]
-        changes = (mean / variance * 2.0 ** np.arange(-8, 4)).tolist()
-        return exp(
-            min(
-                0.0,
-                *(self.at(tilt + change) - start - change * mean for change in changes),
-            )
-        )
+        # Around the change s / variance, which is the best one if S is normal.
+        changes = limit / variance * 2.0 ** np.arange(-8, 4)
+        exponent = 0.0
+        for change in changes.tolist():
+            exponent = min(exponent, self.at(tilt + change) - start - change * limit)
+        return exp(exponent)
 
     def summed(self, tilt: float, step: float, points: int) -> tuple[float, float]:
         """``step/(2 pi)`` times the sum over ``|j| < points``, and a bound of its float error.
 
         Points stand in rows of ``_ROW``. With ``a`` the angle at a row's begin and ``b`` on from
         there, ``e^(i(a + b)) - 1 = (e^(ia) - 1) e^(ib) + (e^(ib) - 1)``, so that matrices are
-        multiplied in place of a sine for every point and value.
+        multiplied in place of a sine for every point and value. Points ``j`` and ``-j`` have
+        conjugate terms, and the point 0 the term ``1 / lam^2``.
         """
         grown = self.masses * np.exp(tilt * self.values)
         real_shift = self.masses * np.expm1(tilt * self.values)
         level = 1 + float(real_shift.sum())  # M(tilt)
         size = float(grown.sum() + self.masses.sum()) / level
         reach = float(grown @ np.abs(self.values)) / level
-        total = -1 / tilt**2
+        total = -1 / tilt**2  # as the point 0 is counted twice below
         error = 0.0
         share = grown / level
         near = np.expm1(1j * step * np.multiply.outer(np.arange(_ROW), self.values))
@@ -244,10 +261,8 @@ class _Cumulant:
             phase = self.draws * np.arctan2(imaginary, 1 + real)
             terms = height * np.exp(1j * phase) / (tilt + 1j * theta) ** 2
             total += 2 * float(terms.real.sum())
-            slips = (
-                _ULPS
-                * _UNIT
-                * (4 + self.draws * np.minimum(reach * theta, size + 1) + 1)
-            )
+            # The n-th power makes of a relative error of M one that is n times as large.
+            moved_most = np.minimum(reach * theta, size + 1)
+            slips = _ULPS * _UNIT * (4 + self.draws * moved_most + 1)
             error += 2 * float(np.sum(np.minimum(slips, 2.0) / (tilt**2 + theta**2)))
         return step / (2 * pi) * total, step / (2 * pi) * error

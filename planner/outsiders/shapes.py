@@ -84,11 +84,10 @@ class Seen:
             return None
         if size and (prior is not None or size > items):
             return None
-        chances = (
-            np.full(items, 1 / items)
-            if prior is None
-            else number_column("prior", prior)
-        )
+        if prior is None:
+            chances = np.full(items, 1 / items)
+        else:
+            chances = number_column("prior", prior)
         if (
             chances.shape != (items,)
             or chances.min() < 0
@@ -116,9 +115,10 @@ def of_policy(policy: PrivacyPolicy) -> Seen:
     leakage = policy.leakage_epsilons
 
     def blanket(first: int, second: int) -> Blanket:
-        worst = float(leakage[[first, second]].max())
-        both = budgets[[first, second], [second, first]]
-        return Blanket.of_budget(float(both.max()), worst)
+        # What hides the pair are others' answers: the worst budget against any of them counts.
+        worst = float(max(leakage[first], leakage[second]))
+        budget = float(max(budgets[first, second], budgets[second, first]))
+        return Blanket.of_budget(budget, worst)
 
     return Seen(policy.names, tuple(policy.item_counts.tolist()), blanket)
 
@@ -169,33 +169,37 @@ def _of_bits(law: bits.Bits) -> Seen:
     levels = law.levels
     counts = list(law.levels.item_counts)
     counts[levels.dummy_level] += levels.dummies
-    a, b = (np.array(column) / DENOMINATOR for column in (law.a, law.b))
+    a = np.array(law.a) / DENOMINATOR
+    b = np.array(law.b) / DENOMINATOR
+    # Another's report differs from "no item" in its own bit alone, which is less often 0: it has
+    # at least this share of that law.
+    hidden_share = np.min((1 - a) / (1 - b))
 
     def blanket(first: int, second: int) -> Blanket:
-        pairs = (a[first], b[second]), (b[first], a[second]), (b[first], b[second])
-        one, two, further = (
-            np.multiply.outer([1 - p, p], [1 - q, q]).ravel() for p, q in pairs
-        )
-        return Blanket.from_laws(one, two, [further * np.min((1 - a) / (1 - b))])
+        has_first = _two_bits(a[first], b[second])
+        has_second = _two_bits(b[first], a[second])
+        has_neither = _two_bits(b[first], b[second])
+        return Blanket.from_laws(has_first, has_second, [has_neither * hidden_share])
 
     def success(prior: Array) -> float:
         """Of the best guess from independent bits; O(m log m).
 
-        Against the law of "no item", ``v = prior a/b`` and ``L = max prior (1-a)/(1-b)``. With
-        items in falling order of v, the first set bit with ``v > L`` decides, else L:
+        Against the law of "no item", an item is ``v = prior a / b`` times as likely if its bit is
+        set, and the likeliest whose bit is not set ``L = max prior (1 - a) / (1 - b)`` times. With
+        items in falling order of ``v``, the first set bit with ``v > L`` decides, else ``L``:
         ``sum_k b_k v_k prod_(j < k) (1 - b_j) + L prod (1 - b)``.
         """
-        own_chances, other_chances = (
-            np.repeat(column, levels.item_counts) for column in (a, b)
-        )
-        values = prior * own_chances / other_chances
-        least = float(np.max(prior * (1 - own_chances) / (1 - other_chances)))
-        order = np.argsort(-values, kind="stable")
-        order = order[values[order] > least]
-        before = np.concatenate([[1.0], np.cumprod(1 - other_chances[order])])
-        return float(
-            (other_chances[order] * values[order]) @ before[:-1] + least * before[-1]
-        )
+        a_item = np.repeat(a, levels.item_counts)
+        b_item = np.repeat(b, levels.item_counts)
+        v = prior * a_item / b_item
+        least = float(np.max(prior * (1 - a_item) / (1 - b_item)))  # L
+        falling = np.argsort(-v, kind="stable")
+        decisive = falling[v[falling] > least]
+        # none_before[k]: the chance that no bit before the k-th decisive one is set.
+        none_before = np.cumprod(1 - b_item[decisive])
+        none_before = np.concatenate([[1.0], none_before])
+        by_bit = (b_item[decisive] * v[decisive]) @ none_before[:-1]
+        return float(by_bit + least * none_before[-1])
 
     reach = _reach_of_two(a, b, levels.dummies or 1)
     return Seen(
@@ -220,14 +224,12 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
     level_names = [list[str]() for _ in law.counts]
     for name, group in zip(law.levels.names, law.groups, strict=True):
         level_names[group].append(name)  # levels that differ in name alone are one
-    names = tuple(
-        ", ".join(x) if len(x) < 4 else f"{x[0]} and {len(x) - 1} more"
-        for x in level_names
-    )
+    names = tuple(map(_some_names, level_names))
     types = law.output_types
     sizes = law.counts
     likelihoods = (types.low, types.high)
     counts = (types.low_counts, types.high_counts)
+    # The smallest likelihood of a side on which anybody stands; the high side is likelier.
     hiding = np.where(types.low_counts > 0, types.low, types.high).min(axis=1)
 
     def blanket(first: int, second: int) -> Blanket:
@@ -235,22 +237,30 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
             what = f"levels {names[first]!r}, {names[second]!r}"
             allowed = "connected to all others by finite pair budgets"
             raise InputError(what, "not", allowed, "Shuffling hides none of them.")
-        outcomes = []
-        for left, right in product((0, 1), repeat=2):
-            taken = int(
-                first == second and left == right
-            )  # the second stands beside the first
+        masses = list[Array]()
+        first_ratios = list[Array]()
+        second_ratios = list[Array]()
+        for left, right in product((0, 1), repeat=2):  # sides of the pair: low, high
+            room = counts[right][:, second]
+            others = sizes[second]
+            if (
+                first == second
+            ):  # two items of one level: one place is taken by the first
+                room = room - int(left == right)
+                others = others - 1
+            # The share of a type's splits in which the pair stands on these sides.
             share = counts[left][:, first] / sizes[first]
-            share = share * np.maximum(counts[right][:, second] - taken, 0)
-            share = share / (sizes[second] - int(first == second))
+            share = share * np.maximum(room, 0)
+            share = share / others
             there = (share > 0) & (hiding > 0)
-            ratios = (likelihoods[left][:, first], likelihoods[right][:, second])
-            columns = (
-                types.weights * hiding * share,
-                *(ratio / hiding for ratio in ratios),
-            )
-            outcomes.append([column[there] for column in columns])
-        return Blanket(*map(np.concatenate, zip(*outcomes, strict=True))).merged()
+            masses.append((types.weights * hiding * share)[there])
+            first_ratios.append((likelihoods[left][:, first] / hiding)[there])
+            second_ratios.append((likelihoods[right][:, second] / hiding)[there])
+        return Blanket(
+            np.concatenate(masses),
+            np.concatenate(first_ratios),
+            np.concatenate(second_ratios),
+        ).merged()
 
     level_of = np.repeat(groups, law.levels.item_counts)
 
@@ -262,12 +272,18 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
         falling = [np.sort(prior[level_of == i])[::-1] for i in range(len(sizes))]
         total = 0.0
         for o, weight in enumerate(types.weights.tolist()):
-            sides = zip(
-                falling, types.low[o], types.high[o], types.high_counts[o], strict=True
-            )
-            total += weight * _mean_of_largest([_likeliest(*side) for side in sides])
+            likeliest = []
+            for i, chances in enumerate(falling):
+                low = types.low[o, i]
+                high = types.high[o, i]
+                likeliest.append(
+                    _likeliest(chances, low, high, types.high_counts[o, i])
+                )
+            total += weight * _mean_of_largest(likeliest)
         return total
 
+    # What one report adds to a count, of the sides on which an item may stand.
+    # What one report adds to a count, of the sides on which an item may stand.
     there = np.stack([types.low_counts > 0, types.high_counts > 0], axis=2)
     largest = np.max(np.where(there, law.estimator, -np.inf), axis=(0, 2))
     least = np.min(np.where(there, law.estimator, np.inf), axis=(0, 2))
@@ -276,36 +292,43 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
 
 
 def _of_hash(law: hashing.Hash) -> Seen:
-    """Local hashing: given the seed, randomised response of the hash values.
+    """Local hashing: given the seed, randomised response of the ``g`` hash values.
 
-    ``omega`` is ``q`` for every value. Seeds with which the two answers collide tell less: their
-    W has the same mean within the range of the others', so "no collision" is the worst case,
-    whatever the hash function.
+    An answer's own value is reported with probability ``p``, each other one with
+    ``q = (1 - p) / (g - 1)``. ``omega`` is ``q`` for every value. Seeds with which the two answers
+    collide tell less: their W has the same mean within the range of the others', so "no collision"
+    is the worst case, whatever the hash function.
 
     The guess takes hash values of different items as independent and uniform; XXH32 over all seeds
     is near to that.
     """
     levels = law.levels
-    ((own_chance, _), *_) = law.support()
-    values = law.values
-    p = float(own_chance)
-    q = (1 - float(own_chance)) / (values - 1)
-    masses = np.array([q, q, q * (values - 2)])
-    ratios = np.array([p / q, 1.0, 1.0])
-    there = masses > 0  # the one's value, the other's, any third
-    alike = Blanket(masses[there], ratios[there], ratios[[1, 0, 2]][there])
+    g = law.values
+    p = float(law.support()[0][0])
+    q = (1 - p) / (g - 1)
+    # Outcomes: the value of the first answer, that of the second, any third value.
+    masses = np.array([q, q, q * (g - 2)])
+    first_ratios = np.array([p / q, 1.0, 1.0])
+    second_ratios = np.array([1.0, p / q, 1.0])
+    there = masses > 0
+    alike = Blanket(masses[there], first_ratios[there], second_ratios[there])
 
     def success(prior: Array) -> float:
-        """Each value's likeliest item decides; the k-th item is first at its value by chance."""
-        falling = np.sort(prior)[::-1]
-        least = q * float(prior.max())
-        first = (1 - 1 / values) ** np.arange(prior.size)
-        empty = values * (1 - 1 / values) ** prior.size
-        return float(first @ np.maximum(p * falling, least) + empty * least)
+        """The likeliest item of the reported value is guessed, or the likeliest of all.
 
-    reach = np.repeat(
-        _reach_of_two(np.array([p]), np.array([1 / values])), len(levels.names)
-    )
+        With items in falling order of ``pi``, ``k`` from 0 on, and ``L = q max pi``:
+        ``sum_k (1 - 1/g)^k max(p pi_k, L) + g (1 - 1/g)^m L``. The power is the chance that the
+        k-th item is the first of its value; the last term is of values that no item has.
+        """
+        falling = np.sort(prior)[::-1]
+        least = q * float(prior.max())  # L
+        first_of_value = (1 - 1 / g) ** np.arange(prior.size)
+        empty_values = g * (1 - 1 / g) ** prior.size
+        by_item = first_of_value @ np.maximum(p * falling, least)
+        return float(by_item + empty_values * least)
+
+    reach = _reach_of_two(np.array([p]), np.array([1 / g]))
+    reach = np.repeat(reach, len(levels.names))
     size = levels.total
     return Seen(("any answer",), (size,), lambda _, __: alike, size, success, reach)
 
@@ -318,6 +341,7 @@ def _of_staircase(law: staircase.Staircase) -> Seen:
 
 
 def _of_channel(law: rows.Rows) -> Seen:
+    """A channel, given by its rows: an answer's reports in whole numbers."""
     return of_rows(np.array(law.rows) / DENOMINATOR, tuple(law.levels.item_names()))
 
 
@@ -330,10 +354,29 @@ _SEEN: dict[str, Callable[..., Seen]] = {
 }
 
 
+def _two_bits(p: float, q: float) -> Array:
+    """The law of two independent bits that are set with chances ``p`` and ``q``: 00, 01, 10, 11."""
+    return np.multiply.outer([1 - p, p], [1 - q, q]).ravel()
+
+
+def _some_names(names: list[str]) -> str:
+    """Names of levels that are one here, or the first with the number of the others."""
+    if len(names) < 4:
+        return ", ".join(names)
+    return f"{names[0]} and {len(names) - 1} more"
+
+
 def _reach_of_two(a: Array, b: Array, length: int = 1) -> Array:
-    """Of ``(count - n b) / (a - b)``, by item or level."""
+    """By how many people a false report moves ``l (c - n b) / (a - b)``, by item or level.
+
+    ``c`` of ``n`` reports support an item, honest ones with chance ``a`` of its people and ``b`` of
+    others; of sets one of ``l`` items is reported. A report adds ``l (1 - b) / (a - b)`` if it
+    supports the item and ``-l b / (a - b)`` if not, in place of an honest person's 0 or 1.
+    """
     gap = (a - b) / length
-    return np.maximum((1 - b) / gap, 1 + b / gap)
+    supported = (1 - b) / gap
+    unsupported = -b / gap
+    return np.maximum(supported, 1 - unsupported)
 
 
 def _likeliest(
@@ -341,16 +384,16 @@ def _likeliest(
 ) -> tuple[Array, Array]:
     """Rising values of ``max prior v`` over a level's items, and the chances not to exceed them.
 
-    The k-th likeliest item is the first on the high side if those before it all are on the low.
+    The k-th likeliest item is the first on the high side if those before it all are on the low:
+    with ``h`` of ``m`` items high, that is ``prod_(j < k) (1 - h / (m - j))``.
     """
     items = prior.size
     least = low * prior[0]
     if high_count == 0:
         return np.array([least]), np.ones(1)
+    # The first high item is at one of these positions: later, too few items would follow.
     position = np.arange(items - high_count + 1)
-    later = np.cumprod(
-        1 - high_count / (items - position)
-    )  # no such item up to this one
+    later = np.cumprod(1 - high_count / (items - position))
     values = np.maximum(high * prior[: position.size], least)
     # Not above the k-th value: nobody before it is on the high side.
     at_most = np.concatenate([[1.0], later[:-1]])
@@ -360,6 +403,7 @@ def _likeliest(
 def _mean_of_largest(columns: list[tuple[Array, Array]]) -> float:
     """Mean of the largest of independent numbers, given by values and distribution functions."""
     values = np.unique(np.concatenate([column for column, _ in columns]))
+    # The largest is at most a value if all are: their distribution functions multiply.
     at_most = np.ones(values.size)
     for column, chances in columns:
         position = np.searchsorted(column, values, side="right")
