@@ -259,34 +259,51 @@ class NumberCollected(answers.Number, AskedCollected):
         """
         domain = self.domain
         (total_of_all, answered) = raw.values.tolist()
-        rate = min(max(answered, 0.0), 1.0)
-        mean_of_all = min(max(total_of_all / rate, -1.0), 1.0) if rate else 0.0
-        spread = (
-            rate
-            * (1 - rate)
-            * np.array([[mean_of_all**2, mean_of_all], [mean_of_all, 1.0]])
-        )
-        spread[0, 0] += rate * (1 - mean_of_all**2) * domain.yes_no
+        rate = min(max(answered, 0.0), 1.0)  # R
+        mean_of_all = 0.0  # mu, of those who answer
+        if rate:
+            mean_of_all = min(max(total_of_all / rate, -1.0), 1.0)
+        spread = self._spread(rate, mean_of_all)
         if raw.law is not None:
-            grid_position = (mean_of_all + 1) / 2 * (self.points - 1)
-            shares = np.zeros(self.points + 1)
-            below = min(int(grid_position), self.points - 2)
-            shares[below : below + 2] = rate * np.array(
-                [below + 1 - grid_position, grid_position - below]
-            )
-            shares[-1] = 1 - rate
+            shares = self._least_spread_shares(rate, mean_of_all)
             raw = raw.at_least(raw.law.covariance(shares))
         raw = raw.of_draws(spread)
         (_, number), covariance, users, _ = raw
         mean = ratio(raw, confidence, (-1.0, 1.0))
+        # An answer is center + radius v: the sum of all is that of v and the number of answers.
         units = np.array([domain.radius, domain.center])
-        total = float(units @ raw.values), float(units @ covariance @ units)
+        total = float(units @ raw.values)
+        total_variance = float(units @ covariance @ units)
         return NumericEstimates(
             mean.scaled(domain.center, domain.radius),
-            large_sample(*total, confidence).scaled(0.0, users),
+            large_sample(total, total_variance, confidence).scaled(0.0, users),
             large_sample(1 - float(number), float(covariance[1, 1]), confidence),
             mean.scaled(0.5, 0.5) if domain.yes_no else None,
         )
+
+    def _spread(self, rate: float, mean: float) -> Array:
+        """How people differ in ``(answer or 0, 1 or 0 if none)``, as far as it is known, (2, 2).
+
+        With rate ``R`` and mean ``mu``, ``R (1 - R) [[mu^2, mu], [mu, 1]]`` for answers all alike;
+        answers that are 1 or -1 alone add their own variance ``R (1 - mu^2)`` to the first.
+        """
+        spread = rate * (1 - rate) * np.array([[mean**2, mean], [mean, 1.0]])
+        if self.yes_no:
+            spread[0, 0] += rate * (1 - mean**2)
+        return spread
+
+    def _least_spread_shares(self, rate: float, mean: float) -> Array:
+        """Shares of the grid's points, and last of no answer: all who answer are around the mean.
+
+        The two points beside it have what makes the mean exact, as random rounding does.
+        """
+        grid_position = (mean + 1) / 2 * (self.points - 1)
+        below = min(int(grid_position), self.points - 2)
+        shares = np.zeros(self.points + 1)
+        shares[below] = rate * (below + 1 - grid_position)
+        shares[below + 1] = rate * (grid_position - below)
+        shares[-1] = 1 - rate
+        return shares
 
     def rows(self, raw: Found, confidence: float) -> AnswerRows:
         """Of the mean, the total, the missing rate; of yes and no too."""

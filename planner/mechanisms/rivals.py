@@ -40,6 +40,8 @@ def harmony_variance(epsilon: OneOrMany, square: OneOrMany = 0.0) -> Array:
 def piecewise_variance(epsilon: OneOrMany, square: OneOrMany = 0.0) -> Array:
     """Variance of one report of Piecewise (Wang and others, ICDE 2019, lemma 1).
 
+    With ``g = e^(eps/2) - 1`` it is ``v^2 / g + (g + 4) / (3 g^2)``.
+
     Examples
     --------
     >>> round(float(piecewise_variance(1.0, 0.25)), 4)
@@ -52,16 +54,20 @@ def piecewise_variance(epsilon: OneOrMany, square: OneOrMany = 0.0) -> Array:
 def hybrid_variance(epsilon: float, square: float = 0.0) -> float:
     """Variance of one report of Hybrid (the same paper, eq. 9): Piecewise or Harmony by chance.
 
+    Above the threshold Piecewise has the share ``alpha = 1 - e^(-eps/2)``; below it none.
+
     Examples
     --------
     >>> round(hybrid_variance(0.5), 2), round(hybrid_variance(2.0), 3)
     (16.67, 1.042)
     """
-    sign = float(harmony_variance(epsilon, square))
+    harmony = float(harmony_variance(epsilon, square))
     if epsilon <= HYBRID_THRESHOLD:
-        return sign
-    share = 1 - exp(-epsilon / 2)
-    return share * float(piecewise_variance(epsilon, square)) + (1 - share) * sign
+        return harmony
+    alpha = 1 - exp(-epsilon / 2)
+    piecewise = float(piecewise_variance(epsilon, square))
+    # Both are unbiased: the variance of the mixture is the mixture of the variances.
+    return alpha * piecewise + (1 - alpha) * harmony
 
 
 def missing_variance(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike) -> Array:
@@ -75,9 +81,15 @@ def missing_variance(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike) -> Arra
     >>> float(missing_variance(np.tanh(1.5), 0.9, 0.5).round(6))
     1.008064
     """
-    theta, rate, mean = (np.asarray(x) for x in (theta, rate, mean))
-    ones = (theta * (rate * (1 + side * mean) - 1) / 2 + 0.5 for side in (1, -1))
-    return np.asarray(2 / theta**2 * sum(q * (1 - q) for q in ones))
+    theta = np.asarray(theta)
+    rate = np.asarray(rate)
+    mean = np.asarray(mean)
+    # theta = 2 p - 1, so that 1 - p is (1 - theta) / 2.
+    q_pos = theta * (rate * (1 + mean) - 1) / 2 + 0.5
+    q_neg = theta * (rate * (1 - mean) - 1) / 2 + 0.5
+    v_pos = q_pos * (1 - q_pos)
+    v_neg = q_neg * (1 - q_neg)
+    return np.asarray(2 / theta**2 * (v_pos + v_neg))
 
 
 def bisample_variance(
@@ -97,12 +109,15 @@ def bisample_variance(
     >>> float(bisample_variance(3.0, 0.5)), float(bisample_variance(3.0, 1.0))
     (24.0, 6.0)
     """
-    some = np.maximum(rate, 1e-100)
+    positive_rate = np.maximum(rate, 1e-100)  # divided by even where nobody answers
     with np.errstate(over="ignore"):
-        noise = np.asarray(excess) / some / some
-        refused = (1 - some) / some
-        t = np.clip(noise / 2 - refused, 0, 1) if square is None else np.asarray(square)
-        variance = (1 + t) * noise + (1 - t) * (1 + t + 2 * refused)
+        noise = np.asarray(excess) / positive_rate / positive_rate  # x / R^2
+        refusals = (1 - positive_rate) / positive_rate  # (1 - R) / R
+        if square is None:
+            t = np.clip(noise / 2 - refusals, 0, 1)
+        else:
+            t = np.asarray(square)
+        variance = (1 + t) * noise + (1 - t) * (1 + t + 2 * refusals)
     return np.where(np.asarray(rate) > 0, variance, np.inf)
 
 
@@ -125,6 +140,10 @@ def mean_error(
 ) -> tuple[Array, Array]:
     """First-order variance per person of an estimated mean, and its bias, on [-1, 1].
 
+    Where a share ``R`` has an answer, what is sent has the mean ``m = R mu + (1 - R) f`` and the
+    mean square ``s = R v^2 + (1 - R) f2``, with ``f`` and ``f2`` those of the others' answers. The
+    variance is that of a report at ``s``, and ``s - m^2``; the bias is ``m - mu``.
+
     People are drawn at random. Of mechanisms that force an answer whoever has none gives the
     ``"top"`` of the range (the BiSample paper's TOP) or a uniformly ``"random"`` value (its RND).
     """
@@ -138,10 +157,11 @@ def mean_error(
     mean = np.asarray(mean)
     square = np.asarray(square)
     (fake_mean, fake_square) = _FAKES[fake]
-    mixed = rates * mean + (1 - rates) * fake_mean
-    squares = rates * square + (1 - rates) * fake_square
-    noise = _NOISE[name](budgets, squares)
-    return np.asarray(noise + squares - mixed**2), np.asarray(mixed - mean)
+    sent_mean = rates * mean + (1 - rates) * fake_mean
+    sent_square = rates * square + (1 - rates) * fake_square
+    noise = _NOISE[name](budgets, sent_square)
+    variance = np.asarray(noise + sent_square - sent_mean**2)
+    return variance, np.asarray(sent_mean - mean)
 
 
 def direct_encoding(policy: PrivacyPolicy) -> tuple[Array, Array]:

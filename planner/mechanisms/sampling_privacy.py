@@ -129,11 +129,12 @@ class SamplingPrivacy:
         counts = self._true_counts(true_counts)
         n = int(counts.sum())
         sampled = inputs.generator(rng).binomial(counts, self.sampling)
+        # Whoever is not sampled says the same in both rounds, whatever the answer is.
         stay = np.array([self.zero, *self.decoys])
         decoys = rng.multinomial(n - int(sampled.sum()), stay / stay.sum())
         first = decoys.copy()
         second = decoys + sampled
-        first[0] += sampled.sum()
+        first[0] += sampled.sum()  # the sampled ones say 0 in round one
         return Aggregate(n, np.stack([first, second]))
 
     def estimate(self, aggregate: Aggregate) -> DieEstimates:

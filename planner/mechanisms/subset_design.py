@@ -108,10 +108,11 @@ class SidesCollected(sides.Sides, Collected):
     @cached_property
     def bits(self) -> Whole:
         """The bit of each element, shape ``(elements,)``."""
-        firsts, _, places = (np.array(column) for column in self.places)
-        return np.arange(self.levels.elements) + np.repeat(
-            places - firsts, self.levels.item_counts
-        )
+        firsts = np.array(self.places[0])
+        first_bits = np.array(self.places[2])
+        # The items of a level stand side by side, among the elements and among the bits.
+        shifts = np.repeat(first_bits - firsts, self.levels.item_counts)
+        return np.arange(self.levels.elements) + shifts
 
     @cached_property
     def output_types(self) -> OutputTypes:
@@ -154,9 +155,15 @@ class SidesCollected(sides.Sides, Collected):
             values += slope[group] * ones  # by type: there may be millions of counts
         spread, null = self._standard_errors(values, n)
         bits = self.bits
-        columns = values[bits], spread[bits], null[bits]
         people = np.bincount(group, values, len(self.counts))
-        return ReportSums(*columns, n, self._sum_law(people), group[bits])
+        return ReportSums(
+            values[bits],
+            spread[bits],
+            null[bits],
+            n,
+            self._sum_law(people),
+            group[bits],
+        )
 
     def _sum_law(self, people: Array | Whole) -> SumLaw:
         """What a report adds to the count of an item: a value for its type and the item's side.
@@ -173,9 +180,8 @@ class SidesCollected(sides.Sides, Collected):
         share = np.stack([1 - high / size, high / size], axis=2)
         other = np.empty((groups, groups, kinds, 2))
         for group in range(groups):
-            sent = chances.sum(axis=2)[
-                :, :, None
-            ]  # by the person's group, of each type
+            # By the person's group, of each type.
+            sent = chances.sum(axis=2)[:, :, None]
             other[group] = sent * share[group]
             rest = max(self.counts[group] - 1, 1)
             if_low = chances[group, :, 0] * high[group] / rest
@@ -213,23 +219,23 @@ class SidesCollected(sides.Sides, Collected):
             squares += slope[group] * ones
         return np.asarray(squares[self.bits])
 
-    def draw_aggregate(self, own: Whole, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(self, elements: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says.
 
         Types and own sides are drawn for the people of every item; of the others of a type, each
         has an item on the high side with the probability that their own group and side leave. That
         items sum to one number in every report is left out.
         """
-        holders = np.empty_like(own)  # people of each item, in the order of the bits
-        holders[self.bits] = own
+        # People of each item, in the order of the bits.
+        holders = np.empty_like(people)
+        holders[self.bits] = people
         group = self._group
         groups = len(self.counts)
         types = len(self.types)
         chances = np.array(self.weights) / DENOMINATOR  # (groups, types, sides)
         drawn = rng.multinomial(holders, chances.reshape(groups, 2 * types)[group])
-        sent = drawn.reshape(
-            holders.size, types, 2
-        )  # reports by own item, type and side
+        # Reports by own item, type and side.
+        sent = drawn.reshape(holders.size, types, 2)
         sent_by_group = np.zeros((groups, types, 2), dtype=np.int64)
         np.add.at(sent_by_group, group, sent)
         reports = sent_by_group.sum(axis=(0, 2))  # of each type
