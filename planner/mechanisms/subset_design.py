@@ -219,7 +219,7 @@ class SidesCollected(sides.Sides, Collected):
             squares += slope[group] * ones
         return np.asarray(squares[self.bits])
 
-    def draw_aggregate(self, elements: Whole, rng: np.random.Generator) -> Aggregate:
+    def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says.
 
         Types and own sides are drawn for the people of every item; of the others of a type, each
