@@ -439,60 +439,72 @@ class _Forms:
         problem = self.problem
         inverse = self._inverse(point)
         (i, j) = _pairs(t)
-        once = np.where(np.eye(t) > 0, 0.5, 1.0)[_pairs(t)]
         n = i.size
-        size = i.size + 3 * t
-        rows, within, people = (slice(n + x * t, n + x * t + t) for x in range(3))
+        # The unknowns' order: S, then t each of l, d and p.
+        rows = slice(n, n + t)
+        within = slice(n + t, n + 2 * t)
+        people = slice(n + 2 * t, n + 3 * t)
+        H = np.zeros((n + 3 * t, n + 3 * t))
+        g = np.zeros(n + 3 * t)
+
+        # A' A = (l p' + p l') / 2 - S: its derivatives by S, by l and by p.
         slope, of_square = self._of_square(point, mu)
-        # From S, l and p to A' A = (l p' + p l') / 2 - S.
-        turns = np.zeros((2, n, t))
-        for side, other in zip(turns, (point.people, point.rows), strict=True):
-            np.add.at(side, (np.arange(n), i), other[j] / 2)
-            np.add.at(side, (np.arange(n), j), other[i] / 2)
-        jacobian = np.hstack([-np.eye(n), *turns])
-        where = np.r_[: n + t, people]
-        H = np.zeros((size, size))
-        g = np.zeros(size)
-        H[np.ix_(where, where)] = jacobian.T @ of_square @ jacobian
-        H[:n, :n] += _curvature(inverse[:, :t, :t], np.full(len(inverse), mu))
+        jacobian = np.hstack(
+            [-np.eye(n), _halved_products(point.people), _halved_products(point.rows)]
+        )
+        linked = np.r_[: n + t, people]
+        H[np.ix_(linked, linked)] = jacobian.T @ of_square @ jacobian
+        # A' A is bilinear in l and p, so that its slope is part of the second derivatives, too.
         H[rows, people] -= slope
         H[people, rows] -= slope
-        g[:n] = (mu * inverse[:, :t, :t].sum(axis=0) - slope)[i, j] * 2 * once
         g[rows] = slope @ point.people - self.root
         g[people] = slope @ point.rows - problem.weights * self.root / problem.items
+
+        # S stands in the determinant of every window's form. Off the diagonal it stands there
+        # twice: once above and once below.
+        H[:n, :n] += _curvature(inverse[:, :t, :t], np.full(len(inverse), mu))
+        once = np.where(np.eye(t) > 0, 0.5, 1.0)[_pairs(t)]
+        g[:n] = (mu * inverse[:, :t, :t].sum(axis=0) - slope)[i, j] * 2 * once
+
+        # d: the root terms of the bound, 2 (m_i - 1) sqrt(w_i d_i) / M.
         only = problem.item_counts == 1  # of such levels d plays no part, and stays
         d = np.where(only, 1.0, point.within)
-        g[within] = (
-            problem.differences * np.sqrt(problem.weights) / problem.items / np.sqrt(d)
-        )
+        root_weights = np.sqrt(problem.weights)
+        g[within] = problem.differences * root_weights / problem.items / np.sqrt(d)
         H[within, within] += np.diag(g[within] / (2 * d) + only)
+
+        # p: the barrier mu log p_i, where people are not assumed.
         if not self.assumed:
             H[people, people] += np.diag(mu / point.people**2)
             g[people] += mu / point.people
-        # Of every window x and y, whose part is eliminated.
+
+        # x and y of every window: the barriers mu log(x - d) and mu log y, and determinants.
         slack = self._slack(point)
         push = np.where(self.bounded, mu / slack, 0.0)
         bend = push**2 / mu
-        x = np.arange(t)
         g[within] -= push[:, :t].sum(axis=0)
         H[within, within] += np.diag(bend[:, :t].sum(axis=0))
         rise, mixed, across = self._of_windows(inverse, mu)
         rise = rise + push
+        corner = np.arange(bend.shape[1])
+        mixed[:, corner, corner] += bend
         across = np.pad(across, ((0, 0), (0, 3 * t), (0, 0)))
-        mixed[:, np.arange(bend.shape[1]), np.arange(bend.shape[1])] += bend
-        across[:, n + t + x, x] = -bend[:, :t]
+        level = np.arange(t)
+        across[:, n + t + level, level] = -bend[:, :t]
+
+        # No two windows share x or y: these are eliminated by a Schur complement.
         part = across @ np.linalg.inv(mixed)
         H -= np.tensordot(part, across, axes=([0, 2], [0, 2]))
-        direction = self._solved(
-            H, g - np.einsum("kuc,kc->u", part, rise), people.start
-        )
-        forms = np.linalg.solve(
-            mixed, (rise - np.einsum("kuc,u->kc", across, direction))[..., None]
-        )
-        shared = np.zeros((t, t))
-        shared[i, j] = shared[j, i] = direction[:n]
+        pull = g - np.einsum("kuc,kc->u", part, rise)
+        direction = self._solved(H, pull, people.start)
+        left = rise - np.einsum("kuc,u->kc", across, direction)
+        forms = np.linalg.solve(mixed, left[..., None])[..., 0]
         step = _Point(
-            forms[..., 0], shared, direction[rows], direction[people], direction[within]
+            forms=forms,
+            shared=_symmetric(direction[:n], t),
+            rows=direction[rows],
+            people=direction[people],
+            within=direction[within],
         )
         return step, float(g @ direction + (rise * step.forms).sum())
 
@@ -625,6 +637,25 @@ def _pairs(t: int) -> tuple[Whole, Whole]:
     return np.triu_indices(t)
 
 
+def _symmetric(entries: Array, t: int) -> Array:
+    """The ``(t, t)`` matrix with these entries on and above its diagonal."""
+    (i, j) = _pairs(t)
+    matrix = np.zeros((t, t))
+    matrix[i, j] = entries
+    matrix[j, i] = entries
+    return matrix
+
+
+def _halved_products(vector: Array) -> Array:
+    """Derivatives by ``l`` of ``(l v' + v l') / 2`` on and above its diagonal, ``(n, t)``."""
+    (i, j) = _pairs(vector.size)
+    derivatives = np.zeros((i.size, vector.size))
+    entries = np.arange(i.size)
+    np.add.at(derivatives, (entries, i), vector[j] / 2)
+    np.add.at(derivatives, (entries, j), vector[i] / 2)
+    return derivatives
+
+
 def _curvature(stack: Array, factors: Array) -> Array:
     """Of the sum of ``f tr(Y X Y X)`` over matrices ``Y``, by entries of a symmetric ``X``."""
     t = stack.shape[1]
@@ -644,42 +675,46 @@ def _curvature(stack: Array, factors: Array) -> Array:
 def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
     """About ``size`` types, rows of window and counts, sampled round what the bound says they are.
 
-    Of ten draws for each the nearest ones to where the bound is reached are kept.
+    Every window gets as many as its share of the people, two at least. Of ten draws for each those
+    are kept that are nearest to where the bound is reached: where ``(u' S u - sum_i d_i E_i) /
+    (p . u)^2`` is least, with ``E_i = (high_i - u_i) (u_i - low_i)``.
     """
     rng = np.random.default_rng(0)
     m = problem.item_counts
     low, high = box_of(problem)
     share = bound.reports * (bound.mean @ np.sqrt(m / problem.items))
+    kept_types = np.maximum(2, size * share / share.sum()).astype(np.int64)
     rows = []
-    for e, part in enumerate(
-        np.maximum(2, size * share / share.sum()).astype(np.int64).tolist()
-    ):
-        gap = high[e] - low[e]
+    for window, kept in enumerate(kept_types.tolist()):
+        gap = high[window] - low[window]
+        # What one item more on the high side adds to u; middle is the mean in counts.
         step = np.where(gap > 0, gap / m, 1.0)
-        middle = np.clip((bound.mean[e] - low[e]) / step, 0, m)
-        rounded = step**2 * (middle % 1) * (1 - middle % 1)  # varies as much by itself
-        values, axes = np.linalg.eigh(bound.varied[e] - np.diag(rounded))
-        normal = rng.standard_normal((_DRAWN_TYPES * part, m.size))
-        u = normal @ (axes * np.sqrt(np.maximum(values, 0))).T
-        count = np.floor(np.clip(middle + u / step, 0, m) + rng.random(u.shape))
+        middle = np.clip((bound.mean[window] - low[window]) / step, 0, m)
+        # Rounding to whole counts at random adds this variance: so much less is drawn.
+        rounded = step**2 * (middle % 1) * (1 - middle % 1)
+        values, axes = np.linalg.eigh(bound.varied[window] - np.diag(rounded))
+        normal = rng.standard_normal((_DRAWN_TYPES * kept, m.size))
+        deviation = normal @ (axes * np.sqrt(np.maximum(values, 0))).T
+        drawn = np.clip(middle + deviation / step, 0, m)
+        count = np.floor(drawn + rng.random(deviation.shape))
         count = np.where(gap > 0, np.clip(count, 0, m), 0)
-        u = low[e] + gap * count / m
-        room = ((u @ bound.shared) * u).sum(axis=1) - (
-            (high[e] - u) * (u - low[e])
-        ) @ bound.within
-        best = np.argsort(room / (u @ (bound.people / np.sqrt(m))) ** 2)[:part]
-        rows.append(
-            np.column_stack([np.full(best.size, e), count[best].astype(np.int64)])
-        )
-        if m.size <= _EVERY_SIDE or e == share.argmax():
+        u = low[window] + gap * count / m
+        deviations = (high[window] - u) * (u - low[window])  # E
+        room = ((u @ bound.shared) * u).sum(axis=1) - deviations @ bound.within
+        people = u @ (bound.people / np.sqrt(m))
+        best = np.argsort(room / people**2)[:kept]
+        chosen = count[best].astype(np.int64)
+        rows.append(np.column_stack([np.full(best.size, window), chosen]))
+        if m.size <= _EVERY_SIDE or window == share.argmax():
             # All items of one level on a side: these tell any levels apart.
             inside = np.minimum(np.maximum(1, np.rint(middle)), m - 1)
-            every = np.tile(inside, (2, m.size, 1))
-            every[:, np.arange(m.size), np.arange(m.size)] = 0 * m, m
-            every = np.vstack([inside, every.reshape(-1, m.size)]).astype(np.int64)
-            rows.append(
-                np.column_stack([np.full(len(every), e), np.where(gap > 0, every, 0)])
-            )
+            level = np.arange(m.size)
+            sided = np.tile(inside, (2, m.size, 1))
+            sided[0, level, level] = 0
+            sided[1, level, level] = m
+            every = np.vstack([inside, sided.reshape(-1, m.size)]).astype(np.int64)
+            every = np.where(gap > 0, every, 0)
+            rows.append(np.column_stack([np.full(len(every), window), every]))
     rows.append(_enclosing(problem))
     return np.unique(np.vstack(rows), axis=0)
 
@@ -687,16 +722,24 @@ def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
 def _enclosing(problem: DesignProblem) -> Whole:
     """Corners of the widest window, one more than levels, weights of which sum to the same for all.
 
-    A level is high in a share of them that makes its mean that of the others.
+    Let ``c`` be the middle between the largest ``low`` and the smallest ``high`` of that window. A
+    level that is high in the share ``(c - low_i) / (high_i - low_i)`` of the reports has the mean
+    ``c``. The corners are nested: first every level is low, then the level of the largest share
+    turns high, then the next, until all are high.
     """
-    low, high = (np.exp(end - problem.windows.high.max()) for end in problem.windows)
-    ends = low.max(axis=1), high.min(axis=1)
-    e = int(np.argmax(ends[1] / ends[0]))
+    largest = problem.windows.high.max()
+    low = np.exp(problem.windows.low - largest)
+    high = np.exp(problem.windows.high - largest)
+    highest_low = low.max(axis=1)
+    lowest_high = high.min(axis=1)
+    widest = int(np.argmax(lowest_high / highest_low))
     m = problem.item_counts
-    gap = high[e] - low[e]
-    share = np.divide(
-        (ends[0][e] + ends[1][e]) / 2 - low[e], gap, out=0 * gap, where=gap > 0
-    )
+    gap = high[widest] - low[widest]
+    # A level with one value only has no share: 0 stands for it, and it stays low.
+    centre = (highest_low[widest] + lowest_high[widest]) / 2
+    share = np.divide(centre - low[widest], gap, out=0 * gap, where=gap > 0)
     rank = np.argsort(np.argsort(-share))
-    corners = np.where((np.arange(m.size + 1)[:, None] > rank) & (gap > 0), m, 0)
-    return np.column_stack([np.full(m.size + 1, e), corners])
+    # Corner c has the c levels of the largest shares high, with all of their items.
+    turned_high = np.arange(m.size + 1)[:, None] > rank
+    corners = np.where(turned_high & (gap > 0), m, 0)
+    return np.column_stack([np.full(m.size + 1, widest), corners])

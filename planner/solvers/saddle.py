@@ -90,16 +90,21 @@ class _Iterate:
         self.second = second
         parts = np.split(point, np.cumsum([n, k, n, k, r]))
         self.theta, self.sigma, self.z, self.y, self.rows, nu = parts
-        self.products = point[: n + k] * point[n + k : 2 * (n + k)]
-        self.met = float(point[: n + k] @ point[n + k : 2 * (n + k)])
-        charged = columns.sums @ self.rows - second.charges - self.z
-        erring = nu * game.free - second.errors - self.y
-        summed = columns.sums.T @ self.theta - 1
-        shared = [game.free @ self.sigma - 1]
-        self.missing = np.concatenate([charged, erring, summed, shared])
-        self.sizes = np.concatenate(
-            [point[: n + k], np.abs(self.rows), [abs(second.value)]]
+        # Complementarity: theta z and sigma y, all of them mu on the central path.
+        weights = point[: n + k]
+        slacks = point[n + k : 2 * (n + k)]
+        self.products = weights * slacks
+        self.met = float(weights @ slacks)
+        # z is what a column's sums cover beyond its charge, y what nu is above an error.
+        column_slack = columns.sums @ self.rows - second.charges - self.z
+        error_slack = nu * game.free - second.errors - self.y
+        # The weighted columns sum to 1, and so do the weights of scenarios without a cap.
+        column_sums = columns.sums.T @ self.theta - 1
+        scenario_sum = [game.free @ self.sigma - 1]
+        self.missing = np.concatenate(
+            [column_slack, error_slack, column_sums, scenario_sum]
         )
+        self.sizes = np.concatenate([weights, np.abs(self.rows), [abs(second.value)]])
 
 
 def rank_of(game: Game) -> int:
