@@ -42,16 +42,13 @@ WANTED_OF_MEAN = ("sum of answers", "number of answers")
 USUAL_SPREAD = 0.3
 _FIVE_MEANS = (-0.9, -0.5, 0.0, 0.5, 0.9)
 _MOST_GRID_POINTS = MOST_ANSWERS - 1  # and no answer
-_PROVABLE = (
-    8.0,
-    6.0,
-)  # nats, the first that the solver can prove; noise is next to nothing
-_CAP = 1.02  # where BiSample is optimal, its very error could not be kept to the last digit
-_PROVABLE_ORDERED = (
-    8.0  # nats that the solver can prove; noise is next to nothing above
-)
+# Nats, the first of which the solver can prove; at more, noise is next to nothing.
+_PROVABLE = (8.0, 6.0)
+_PROVABLE_ORDERED = 8.0
+# Of BiSample's error: where it is optimal, its very error could not be kept to the last digit.
+_CAP = 1.02
 _TOLERANCE = 1e-5
-_TOLERANCE_FOR_COUNTS = 1e-3
+_TOLERANCE_FOR_COUNTS = 1e-3  # these counts are compared alone, never deployed
 _ADDED = {
     SHARES_UP_TO: "its counts added up",
     COUNTS: "",
@@ -116,12 +113,14 @@ class AssumedAnswers:
     @property
     def moments(self) -> tuple[float, float]:
         """Mean of the answers, and of their squares, both on [-1, 1]."""
-        place = self.domain
-        fine = np.linspace(place.lower, place.upper, 2001)
-        square = float(self.shares(fine) @ ((fine - place.center) / place.radius) ** 2)
-        return (
-            self.mean - place.center
-        ) / place.radius, 1.0 if place.yes_no else square
+        domain = self.domain
+        mean = (self.mean - domain.center) / domain.radius
+        if domain.yes_no:  # answers are -1 and 1
+            return mean, 1.0
+        # The normal law has no closed form once its tails are moved to the ends.
+        fine = np.linspace(domain.lower, domain.upper, 2001)
+        squares = ((fine - domain.center) / domain.radius) ** 2
+        return mean, float(self.shares(fine) @ squares)
 
     def shares(self, grid: ArrayLike) -> Array:
         """Share of answers at each grid point after unbiased rounding, shape ``(points,)``.
@@ -131,11 +130,12 @@ class AssumedAnswers:
         """
         points = np.asarray(grid, dtype=np.float64)
         beyond = self._beyond(points)
-        slope = -np.diff(beyond) / np.diff(
-            points
-        )  # chance to be above, averaged over a cell
-        shares: Array = np.concatenate([[1.0], slope]) - np.append(slope, 0.0)
-        shares = np.maximum(shares, 0.0)
+        # E(X - x)^+ falls with the slope -P(X > x): in a cell this is the chance to be above,
+        # averaged over it, which is the chance to be rounded to its upper end or beyond.
+        chance_above = -np.diff(beyond) / np.diff(points)
+        at_least = np.concatenate([[1.0], chance_above])
+        shares: Array = at_least - np.append(chance_above, 0.0)
+        shares = np.maximum(shares, 0.0)  # rounding may leave a tiny negative one
         return shares / shares.sum()
 
     def scenario(self, grid: ArrayLike) -> Scenario:
@@ -149,14 +149,18 @@ class AssumedAnswers:
         return Scenario(population, np.array([[1.0, -self.mean]]) / rate, drawn=True)
 
     def _beyond(self, points: Array) -> Array:
-        """Expected excess of an answer over each point of the range, shape ``(points,)``."""
+        """Expected excess of an answer over each point of the range, shape ``(points,)``.
+
+        Of a normal ``X`` with mean ``c`` and standard deviation ``s``, with ``z = (c - x) / s``,
+        ``E(X - x)^+ = s phi(z) + (c - x) Phi(z)``. Less that over the upper end, to which answers
+        beyond are moved.
+        """
         excess = self.center - np.append(points, self.domain.upper)
         if self.spread:
             z = excess / self.spread
             density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-            excess = self.spread * density + excess * [
-                erfc(-one / sqrt(2)) / 2 for one in z
-            ]
+            cumulative = [erfc(-distance / sqrt(2)) / 2 for distance in z]
+            excess = self.spread * density + excess * cumulative
         above = np.maximum(excess, 0.0)
         return np.asarray(above[:-1] - above[-1])
 
@@ -172,13 +176,18 @@ def five_populations(
 
     Examples
     --------
-    >>> [one.center for one in five_populations(NumericDomain(0, 100))]
+    >>> [population.center for population in five_populations(NumericDomain(0, 100))]
     [5.0, 25.0, 50.0, 75.0, 95.0]
     """
-    at = domain or NumericDomain()
-    places = [at.center + at.radius * place for place in _FIVE_MEANS]
-    spread = USUAL_SPREAD * at.radius if spread is None else spread
-    return tuple(AssumedAnswers(one, spread, missing, at) for one in places)
+    if domain is None:
+        domain = NumericDomain()
+    if spread is None:
+        spread = USUAL_SPREAD * domain.radius
+    populations = []
+    for mean in _FIVE_MEANS:
+        center = domain.center + domain.radius * mean
+        populations.append(AssumedAnswers(center, spread, missing, domain))
+    return tuple(populations)
 
 
 def best_channel(
@@ -230,30 +239,36 @@ def best_channel(
         )
     assumed = tuple(populations or five_populations())
     size = whole_number("points", points, 2, _MOST_GRID_POINTS)
-    place = assumed[0].domain
-    for one in (*assumed, stated or assumed[0]):
-        if one.domain != place:
-            allowed = f"[{place.lower:g}, {place.upper:g}], the range of all"
+    domain = assumed[0].domain
+    for population in (*assumed, stated or assumed[0]):
+        given = population.domain
+        if given != domain:
+            allowed = f"[{domain.lower:g}, {domain.upper:g}], the range of all"
             remedy = "Give all assumed answers the same range."
-            raise InputError(
-                "domain", [one.domain.lower, one.domain.upper], allowed, remedy
-            )
-    grid = np.linspace(place.lower, place.upper, size)
+            raise InputError("domain", [given.lower, given.upper], allowed, remedy)
+    grid = np.linspace(domain.lower, domain.upper, size)
     if np.size(epsilon) not in (1, size + 1):
         allowed = f"a number, or {size + 1} of them: one a grid point, then no answer"
         raise InputError(
             "epsilon", epsilon, allowed, "Give one budget for all, or one for each."
         )
-    names = [*(f"{value:.12g}" for value in grid), NO_ANSWER]
-    budgets = np.full(size + 1, epsilon) if np.ndim(epsilon) == 0 else epsilon
+    names = [f"{value:.12g}" for value in grid]
+    names.append(NO_ANSWER)
+    budgets = epsilon
+    if np.ndim(epsilon) == 0:
+        budgets = np.full(size + 1, epsilon)
     policy = PrivacyPolicy(budgets, np.ones(size + 1, dtype=int), names=names)
-    scenarios = [one.scenario(grid) for one in assumed]
+    smallest_budget = float(policy.bounds().min())
+    scenarios = []
     if stated is not None:
-        smallest = float(policy.bounds().min())
-        ceilings = [cap * bisample_error(smallest, one) * (1 + 1e-9) for one in assumed]
-        others = zip(scenarios, ceilings, strict=True)
-        capped = [replace(scenario, cap=ceiling) for scenario, ceiling in others]
-        scenarios = [stated.scenario(grid), *capped]
+        scenarios.append(stated.scenario(grid))
+    for population in assumed:
+        scenario = population.scenario(grid)
+        if stated is not None:
+            # The last factor leaves the solver a digit where BiSample is itself the best.
+            largest = cap * bisample_error(smallest_budget, population) * (1 + 1e-9)
+            scenario = replace(scenario, cap=largest)
+        scenarios.append(scenario)
     return _solve(policy, grid, scenarios, tolerance)
 
 
@@ -270,29 +285,32 @@ def proven_channel(
     More leaves next to no noise to lose. Of stated answers, others have at most 1.02 times the
     error of BiSample.
     """
-    first, second = (min(epsilon, most) for most in _PROVABLE)
+    usual_most, sure_most = _PROVABLE
     solve = partial(
         best_channel, points=points, stated=stated, cap=_CAP, tolerance=tolerance
     )
     try:
-        return solve(first, assumed)
+        return solve(min(epsilon, usual_most), assumed)
     except SolverError:
-        if first == second:
+        if epsilon <= sure_most:  # the second try would be the first again
             raise
-        return solve(second, assumed)
+        return solve(sure_most, assumed)
 
 
 FORGET.append(proven_channel.cache_clear)
 
 
 def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
-    """Error per person of BiSample-MD's mean, in squared units of the question, first order."""
-    about = (
-        1 / np.sinh(epsilon / 2) ** 2,
-        1 - assumed.missing,
-        np.square(assumed.moments[0]),
+    """Error per person of BiSample-MD's mean, in squared units of the question, first order.
+
+    The excess noise of a bit under randomised response is ``1 / sinh(epsilon / 2)^2``.
+    """
+    variance = bisample_variance(
+        excess=1 / np.sinh(epsilon / 2) ** 2,
+        rate=1 - assumed.missing,
+        square=np.square(assumed.moments[0]),
     )
-    return float(bisample_variance(*about)) * assumed.domain.radius**2
+    return float(variance) * assumed.domain.radius**2
 
 
 def _solve(
@@ -301,11 +319,16 @@ def _solve(
     """Solve on ``[-1, 1]``, where numbers are near 1, and bring the answer back."""
     center = (grid[-1] + grid[0]) / 2
     radius = (grid[-1] - grid[0]) / 2
-    turn = np.array([[radius, center], [0.0, 1.0]])  # wanted = turn @ wanted on [-1, 1]
+    # An answer is radius x + center: wanted = turn @ (wanted on [-1, 1]). Errors are squared
+    # numbers in the question's unit, so that there they are smaller by the radius squared.
+    turn = np.array([[radius, center], [0.0, 1.0]])
     unit = []
-    for one in scenarios:
-        cap = None if one.cap is None else one.cap / radius**2
-        unit.append(replace(one, directions=one.directions @ turn / radius, cap=cap))
+    for scenario in scenarios:
+        directions = scenario.directions @ turn / radius
+        cap = scenario.cap
+        if cap is not None:
+            cap = cap / radius**2
+        unit.append(replace(scenario, directions=directions, cap=cap))
     wanted = _wanted((grid - center) / radius)
     solved = solve_channel(policy, wanted, unit, WANTED_OF_MEAN, tolerance=tolerance)
     certificate = solved.certificate
@@ -316,6 +339,7 @@ def _solve(
 
 
 def _wanted(grid: Array) -> Array:
+    """What each symbol adds to the sum of the answers, and to their number; none adds nothing."""
     return np.array([np.append(grid, 0.0), np.append(np.ones(grid.size), 0.0)])
 
 
@@ -377,18 +401,23 @@ def best_ordered_channel(
     directions = _judged(np.maximum(asked, LEAST_WEIGHT * asked.max()), around=around)
     if policy.size > MOST_ANSWERS:
         return solve_many_answers(policy, table, tuple(names), directions)
-    people = [Scenario(one, directions) for one in np.eye(policy.size)]
+    # The worst case of an error linear in people's answers: all of them give the same one.
+    people = [Scenario(population, directions) for population in np.eye(policy.size)]
     roots = _judged(asked, around=around)
     return solve_channel(policy, table, people, names, asked=roots, tolerance=tolerance)
 
 
 def _judged(weights: Array, *, around: bool) -> Array:
-    """Which numbers the error adds up, by the wanted ones, shape ``(p, p)``."""
+    """Which numbers the error adds up, by the wanted ones, shape ``(p, p)``.
+
+    Each wanted number ``C_j``, times the root of its weight ``w_j``. ``around`` an answer outside
+    the order the last is the share ``S`` that answers in order, and judged are
+    ``sum_j w_j (C_j - S / 2)^2 + (w_S + sum_j w_j / 4) S^2``.
+    """
     if not around:
         return np.diag(np.sqrt(weights))
-    directions = np.diag(
-        np.sqrt(np.append(weights[:-1], weights[-1] + weights[:-1].sum() / 4))
-    )
+    last = weights[-1] + weights[:-1].sum() / 4
+    directions = np.diag(np.sqrt(np.append(weights[:-1], last)))
     directions[:-1, -1] = -directions.diagonal()[:-1] / 2
     return directions
 
@@ -396,6 +425,7 @@ def _judged(weights: Array, *, around: bool) -> Array:
 def _numbers_wanted(
     policy: PrivacyPolicy, wanted: str | ArrayLike
 ) -> tuple[Array, Sequence[str]]:
+    """What each answer adds to the wanted numbers, ``(p, answers)``, and what these are called."""
     size = policy.size
     if isinstance(wanted, str):
         if wanted == SHARES_UP_TO:
@@ -416,6 +446,7 @@ def _numbers_wanted(
 
 
 def _weights(weights: ArrayLike | None, size: int) -> Array:
+    """The weights of the wanted numbers, checked; all alike when omitted."""
     if weights is None:
         return np.ones(size)
     importance = number_column("weights", weights)
@@ -427,12 +458,19 @@ def _weights(weights: ArrayLike | None, size: int) -> Array:
     return importance
 
 
+def _level_of_answer(question: Ordinal) -> dict[str, int]:
+    """The number of the level that has each answer."""
+    level_of = {}
+    for number, level in enumerate(question.levels):
+        for answer in level.items:
+            level_of[answer] = number
+    return level_of
+
+
 def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     """A level for every answer of an ``"ordinal"`` question, in order."""
     policy = question.policy
-    level_of = {
-        item: k for k, level in enumerate(question.levels) for item in level.items
-    }
+    level_of = _level_of_answer(question)
     levels = np.array([level_of[answer] for answer in question.ordered])
     rule: PairRule | Array = policy.rule.mapped(lambda budgets: budgets[levels])
     if not policy.rule.by_level:
@@ -447,10 +485,8 @@ def _importance(question: Ordinal) -> list[float] | None:
     weights = question.objective.weights
     if question.of_mean or weights is None:
         return None
-    importance = {
-        x: weights[k] for k, level in enumerate(question.levels) for x in level.items
-    }
-    return [importance[answer] for answer in question.judged]
+    level_of = _level_of_answer(question)
+    return [weights[level_of[answer]] for answer in question.judged]
 
 
 def _at_most_provable(policy: PrivacyPolicy) -> PrivacyPolicy:
@@ -458,13 +494,11 @@ def _at_most_provable(policy: PrivacyPolicy) -> PrivacyPolicy:
     bounds = policy.bounds()
     if bounds[np.isfinite(bounds)].max(initial=0.0) <= _PROVABLE_ORDERED:
         return policy
-    by_level = policy.rule.by_level
-    rule = (
-        policy.rule if by_level else MatrixRule(np.minimum(bounds, _PROVABLE_ORDERED))
-    )
-    return policy.with_changes(
-        np.minimum(policy.epsilons, _PROVABLE_ORDERED), rule=rule
-    )
+    rule = policy.rule
+    if not rule.by_level:  # a matrix states the budget of every pair itself
+        rule = MatrixRule(np.minimum(bounds, _PROVABLE_ORDERED))
+    epsilons = np.minimum(policy.epsilons, _PROVABLE_ORDERED)
+    return policy.with_changes(epsilons, rule=rule)
 
 
 def _response(policy: PrivacyPolicy) -> tuple[Array, Array]:
@@ -490,6 +524,11 @@ def errors_of(question: Ordinal) -> ErrorLaw:
     return ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4)
 
 
+def _squared_unit(question: Ordinal) -> float:
+    """What squared errors are shares of: of a mean the square of half the range of its scores."""
+    return question.radius**2 if question.of_mean else 1.0
+
+
 class OrderedKind(Kind[Ordinal, Channel]):
     """One of a few answers in order: the best channel for what is wanted."""
 
@@ -498,9 +537,8 @@ class OrderedKind(Kind[Ordinal, Channel]):
         policy = question.policy
         weight = question.weight
         if question.of_mean:
-            return mean_curve(
-                question.name, min(float(policy.bounds().min()), MAX_EPSILON), weight
-            )
+            smallest = min(float(policy.bounds().min()), MAX_EPSILON)
+            return mean_curve(question.name, smallest, weight)
         return choice_curve(
             question.name, policy, weight, question.objective, errors_of(question)
         )
@@ -511,19 +549,20 @@ class OrderedKind(Kind[Ordinal, Channel]):
         asked = policy_of_answers(question)
         errors = errors_of(question)
         spent = _at_most_provable(asked)
-        unit = question.radius**2 if question.of_mean else 1.0
-        wanted = question.scores if question.of_mean else question.wanted
+        unit = _squared_unit(question)
+        wanted: str | tuple[float, ...] = question.wanted
+        if question.of_mean:
+            wanted = question.scores
         outside = question.no_answer is not None
         weights = _importance(question)
         search = partial(best_ordered_channel, tolerance=_TOLERANCE, no_answer=outside)
-        best = replace(
-            drawn_channel(search(spent, wanted, weights=weights)), policy=asked
-        )
-        if spent is not asked:
+        searched = search(spent, wanted, weights=weights)
+        best = replace(drawn_channel(searched), policy=asked)
+        if spent is not asked:  # the proof is of smaller budgets than are promised
             best = replace(best, certificate=None)
-        bound = (
-            None if best.certificate is None else best.certificate.lower_bound / unit
-        )
+        bound = None
+        if best.certificate is not None:
+            bound = best.certificate.lower_bound / unit
         return [Option("channel", best.worst_error / unit, errors, best, bound)]
 
     def unsolved(self, part: Part[Ordinal], found: tuple[Option, ...]) -> list[Option]:
@@ -533,10 +572,9 @@ class OrderedKind(Kind[Ordinal, Channel]):
         at most sixteen, and those of generalised randomised response.
         """
         question = part.deployed
-        (best,) = (one.law for one in found)
+        (planned,) = found
+        best = planned.law
         asked = policy_of_answers(question)
-        note = _ADDED[question.wanted]
-        unit = question.radius**2 if question.of_mean else 1.0
         rivals = [("grr", *_response(asked))]
         if question.wanted != COUNTS and asked.size <= MOST_ANSWERS:
             spent = _at_most_provable(asked)
@@ -544,13 +582,24 @@ class OrderedKind(Kind[Ordinal, Channel]):
                 spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS
             )
             rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
-        more = list[Option]()
-        beside = replace(best, certificate=None)
+        options = []
         for name, matrix, counted in rivals:
-            one = replace(beside, matrix=matrix, estimator=best.wanted @ counted)
-            about = name, one.worst_error / unit, found[0].errors, one
-            more.append(Option(*about, note=note, compared=True))
-        return more
+            channel = replace(
+                best,
+                certificate=None,
+                matrix=matrix,
+                estimator=best.wanted @ counted,
+            )
+            option = Option(
+                name,
+                value=channel.worst_error / _squared_unit(question),
+                errors=planned.errors,
+                law=channel,
+                note=_ADDED[question.wanted],
+                compared=True,
+            )
+            options.append(option)
+        return options
 
     def total(self, part: Part[Ordinal], planned: Option) -> Option:
         """Whatever the importance of answers."""
@@ -562,7 +611,9 @@ class OrderedKind(Kind[Ordinal, Channel]):
         numbers = len(channel.wanted_names)
         around = question.no_answer is not None and numbers < size
         wanted = _judged(np.ones(numbers), around=around)
-        worst = max(float(channel.error(Scenario(one, wanted))) for one in np.eye(size))
+        worst = 0.0
+        for everybody in np.eye(size):  # all people give the same answer
+            worst = max(worst, float(channel.error(Scenario(everybody, wanted))))
         largest = max(question.objective.weights or (1.0,))
         errors = replace(planned.errors, spread=planned.errors.spread / largest)
         return replace(planned, value=worst, errors=errors)
@@ -577,7 +628,16 @@ class OrderedKind(Kind[Ordinal, Channel]):
         size = len(planned.law.symbols)
         alike = np.full(size, 1 / size)
         spread = channel.covariance(alike, drawn=True) / part.people
-        found = ChannelEstimates(channel.wanted @ alike, spread, part.people)
-        if outside := part.asked.no_answer is not None:
-            found = found.of_shares_up_to(no_answer=True)
-        return mechanism, OrderedEstimates(channel.symbols[: size - outside], *found)
+        expected = ChannelEstimates(channel.wanted @ alike, spread, part.people)
+        answers = channel.symbols
+        if part.asked.no_answer is not None:  # the last answer stands outside the order
+            expected = expected.of_shares_up_to(no_answer=True)
+            answers = channel.symbols[: size - 1]
+        estimates = OrderedEstimates(
+            answers,
+            expected.values,
+            expected.covariance,
+            expected.users,
+            expected.law,
+        )
+        return mechanism, estimates

@@ -47,10 +47,10 @@ from planner.survey.numeric import Numeric
 from planner.survey.ordinal import CHANNEL
 
 _COMPARED = ("harmony", "piecewise", "hybrid")
-_GRIDS = (
-    9,
-    5,
-)  # 17 points take seconds, and save one to four per cent of a squared error
+# Points of a channel: 17 take seconds, and save one to four per cent of a squared error. The
+# fewer are for where no proof is found with the more.
+_GRIDS = (9, 5)
+_GRIDS_OF_YES_NO = (2,)  # there are no other answers
 _FEWEST = 1e-3  # share who answer, below which no channel is predicted
 _MEAN_TOLERANCE = 1e-3  # to which channels of a curve are solved
 _CURVE_CELLS = 12  # of the curve that would be seen: solved while somebody waits
@@ -107,9 +107,13 @@ class ChannelCurve:
         from scipy.interpolate import CubicSpline, PchipInterpolator
 
         predicted = np.isfinite(self.channel_rmse)
-        errors = self.noise_rmse if noise else self.channel_rmse
+        errors = self.channel_rmse
+        if noise:
+            errors = self.noise_rmse
+        # Logarithms are nearly straight in the budget, and no curve through them is negative.
         logs = np.log(errors[predicted])
-        if self.model.preferences.kinks.size:  # without swinging over
+        if self.model.preferences.kinks.size:
+            # Where the answer rate has a kink a spline with a smooth slope would swing over.
             smooth = PchipInterpolator(self.epsilon[predicted], logs, extrapolate=False)
         else:
             smooth = CubicSpline(self.epsilon[predicted], logs, extrapolate=False)
@@ -139,8 +143,9 @@ def channel_curve(
     >>> round(curve.best().epsilon, 1), round(model.best().epsilon, 1)
     (4.2, 3.2)
     """
-    chosen = model.budgets() if epsilons is None else epsilons
-    budgets = np.unique(positive_numbers("epsilons", chosen, MAX_EPSILON))
+    if epsilons is None:
+        epsilons = model.budgets()
+    budgets = np.unique(positive_numbers("epsilons", epsilons, MAX_EPSILON))
     curve = offered_curve(model)
     rate = model.answer_rate(budgets)
     variance = np.full(budgets.shape, np.inf)
@@ -188,10 +193,15 @@ class AnswerRatePlan:
         The same where so few answer that no budget is predicted.
         """
         if channels is None:
-            offered = () if self.offered is None else self.offered.epsilon
-            channels = channel_curve(self.model, self.model.budgets(offered))
-        predicted = np.isfinite(channels.channel_rmse).sum() > 1
-        return replace(self, channels=channels) if predicted else self
+            budgets = self.model.budgets()
+            if self.offered is not None:
+                budgets = self.model.budgets(self.offered.epsilon)
+            channels = channel_curve(self.model, budgets)
+        if (
+            np.isfinite(channels.channel_rmse).sum() < 2
+        ):  # no curve goes through one point
+            return self
+        return replace(self, channels=channels)
 
     @property
     def planned(self) -> ChannelCurve | None:
@@ -201,7 +211,9 @@ class AnswerRatePlan:
     @property
     def best_planned(self) -> BestBudget:
         """The best budget of what the question is planned with."""
-        return self.best if self.planned is None else self.planned.best()
+        if self.planned is None:
+            return self.best
+        return self.planned.best()
 
     @property
     def larger_offer(self) -> LargerOffer | None:
@@ -223,8 +235,12 @@ class AnswerRatePlan:
         return self.model.curve(np.union1d(even, budgets))
 
     def error_parts(self, epsilon: Array) -> tuple[Array, Array, Array]:
-        """The error of what is planned, its noise, and what refusals add; NaN where not known."""
-        total = np.where(np.isfinite(self.rmse(epsilon)), self.rmse(epsilon), np.nan)
+        """The error of what is planned, its noise, and what refusals add; NaN where not known.
+
+        Squares add up: what refusals add is the root of ``total^2 - noise^2``.
+        """
+        total = self.rmse(epsilon)
+        total = np.where(np.isfinite(total), total, np.nan)
         noise = self.rmse(epsilon, noise=True)
         noise = np.where(np.isfinite(noise), noise, np.nan)
         return total, noise, np.sqrt(np.maximum(total**2 - noise**2, 0))
@@ -233,8 +249,10 @@ class AnswerRatePlan:
         """The error of what is planned at budgets, or its ``noise``, if everybody answered."""
         if self.planned is not None:
             return self.planned.channel_errors(epsilon, noise=noise)
-        everybody = np.ones(epsilon.shape)
-        return self.model.rmse(BISAMPLE, epsilon, rate=everybody if noise else None)
+        answer_rate = None  # that of the model
+        if noise:
+            answer_rate = np.ones(epsilon.shape)
+        return self.model.rmse(BISAMPLE, epsilon, rate=answer_rate)
 
 
 def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateModel:
@@ -267,7 +285,9 @@ def plan_answer_rate(
     >>> round(plan.best.epsilon, 2), round(float(plan.offered.mean_rmse[0] / plan.best.rmse), 1)
     (2.94, 2.2)
     """
-    offered = None if epsilon is None else model.curve([epsilon])
+    offered = None
+    if epsilon is not None:
+        offered = model.curve([epsilon])
     return AnswerRatePlan(model, model.curve(), model.best(), offered, mechanism)
 
 
@@ -290,19 +310,19 @@ def plan_answer_rates(parts: Sequence[AnyPart]) -> dict[str, AnswerRatePlan]:
 
     ``parts`` are those of a planned survey; an :class:`InputError` if it has no such question.
     """
-    stated = [
-        part
-        for part in parts
-        if getattr(part.question, "preferences", None) is not None
-    ]
-    if not stated:
-        kinds = (
-            ", ".join(sorted({part.asked.kind for part in parts})) or "sampled-choice"
-        )
+    plans = {}
+    kinds_asked = set()
+    for part in parts:
+        kinds_asked.add(part.asked.kind)
+        if getattr(part.question, "preferences", None) is not None:
+            plans[part.asked.name] = answer_rate_of(part)
+    if not plans:
+        # Of sampled choices, which share no budgets, there are no parts.
+        kinds = ", ".join(sorted(kinds_asked)) or "sampled-choice"
         allowed = "'numeric', with [question.preferences], for one question at least"
         remedy = "Add [question.preferences] to a numeric question."
         raise InputError("kind", kinds, allowed, remedy)
-    return {part.asked.name: answer_rate_of(part) for part in stated}
+    return plans
 
 
 def expected_curve(part: AnyPart) -> tuple[Array, OrderedEstimates]:
@@ -324,7 +344,9 @@ def expected_curve(part: AnyPart) -> tuple[Array, OrderedEstimates]:
         refusals=True,
         cells=_CURVE_CELLS,
     )
-    center = domain.center if model.mean is None else model.mean
+    center = model.mean
+    if center is None:
+        center = domain.center
     return plan.edges, plan.expected(center, model.spread, 1 - rate)
 
 
@@ -344,8 +366,10 @@ def best_for(
     made small.
     """
     five = five_populations(model.domain, missing, model.spread)
-    stated = None if model.mean is None else model.assumed(missing)[0]
-    *finer, last = (2,) if model.domain.yes_no else _GRIDS
+    stated = None
+    if model.mean is not None:
+        stated = model.assumed(missing)[0]
+    *finer, last = _GRIDS_OF_YES_NO if model.domain.yes_no else _GRIDS
     for points in finer:
         with suppress(SolverError):
             return drawn_channel(
@@ -363,26 +387,27 @@ def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> floa
     domain = model.domain
     size = channel.policy.size - 1
     grid = np.linspace(domain.lower, domain.upper, size)
-    if not model.any_answers:
-        return max(
-            float(channel.error(x.scenario(grid))) for x in model.assumed(1 - rate)
-        )
     largest = 0.0
+    if not model.any_answers:
+        for population in model.assumed(1 - rate):
+            largest = max(largest, float(channel.error(population.scenario(grid))))
+        return largest
     for mean in np.linspace(domain.lower, domain.upper, MOST_MEANS):
         # What a person adds to the squared error of "sum - mean * number", by what they answer.
         squares = np.square([1, -mean] @ channel.estimator) @ channel.matrix.T
         answered = squares[:-1]
-        none = squares[-1]
+        refused = squares[-1]
         # Some answer at one point below, and the share ``up`` at one above: this is their mean.
         below = grid <= mean
         above = grid >= mean
         lower = grid[below, None]
         upper = grid[above]
-        up = np.clip(
-            (mean - lower) / np.maximum(upper - lower, np.finfo(float).tiny), 0, 1
-        )
+        width = np.maximum(upper - lower, np.finfo(float).tiny)
+        up = np.clip((mean - lower) / width, 0, 1)
         worst = np.max((1 - up) * answered[below, None] + up * answered[above])
-        largest = max(largest, float(rate * worst + (1 - rate) * none) / rate**2)
+        # The delta method: the error of the sum over the number who answer, ``rate`` of people.
+        error = float(rate * worst + (1 - rate) * refused) / rate**2
+        largest = max(largest, error)
     return largest
 
 
@@ -409,11 +434,10 @@ class NumberKind(Kind[Numeric, object]):
         if question.epsilon or question.preferences is None:
             return question
         model = model_of(question, users)
-        best = (
-            model.best()
-            if question.mechanism == BISAMPLE
-            else channel_curve(model).best()
-        )
+        if question.mechanism == BISAMPLE:
+            best = model.best()
+        else:
+            best = channel_curve(model).best()
         return question.replacing(epsilon=best.epsilon)
 
     def answer_rate(self, question: Numeric) -> float:
@@ -430,11 +454,10 @@ class NumberKind(Kind[Numeric, object]):
         """With BiSample-MD, at the answer rate, for the people assumed."""
         rate = self.answer_rate(question)
         model = model_of(question, users)
-        squares = (
-            None
-            if model.any_answers
-            else np.square([mean for mean, _ in model.moments])
-        )
+        squares = None  # the least favourable mean
+        if not model.any_answers:
+            means = [mean for mean, _ in model.moments]
+            squares = np.square(means)
 
         def error(excess: float) -> float:
             return float(np.max(bisample_variance(excess, rate, squares)))
@@ -452,7 +475,9 @@ class NumberKind(Kind[Numeric, object]):
 
     def searched(self, part: Part[Numeric], planned: Option) -> Curve | None:
         """Of BiSample-MD, which is quick."""
-        return self.curve(part, planned) if planned.name == BISAMPLE else None
+        if planned.name != BISAMPLE:
+            return None
+        return self.curve(part, planned)
 
     def options(self, part: Part[Numeric]) -> list[Option]:
         """The best channel and BiSample-MD, and what is compared alone, for one people."""
@@ -467,17 +492,23 @@ class NumberKind(Kind[Numeric, object]):
             options = [Option(CHANNEL, np.inf, ErrorLaw(), refused=error.reason)]
         epsilon = part.deployed.policy.epsilons
         for name in (BISAMPLE, *_COMPARED):
-            errors = model.error(name, epsilon, np.array([rate]))
-            (variance,), (bias,) = (column.tolist() for column in errors)
+            variances, biases = model.error(name, epsilon, np.array([rate]))
+            variance = variances.item()
+            bias = biases.item()
             law = None
-            note = f"forced answers at the top, bias {bias * part.whole:+.3g}"
             if name == BISAMPLE:
                 law = bisample_md(float(epsilon[0]), question.domain)
+            if rate >= 1:  # nobody refuses
+                note = ""
+            elif name == BISAMPLE:
                 note = "missing answers stay missing"
-            errors_of = ErrorLaw(bias=part.everybody * bias**2)
-            note = note if rate < 1 else ""
+            else:
+                # These mechanisms have no report for "no answer": who refuses is put at an end.
+                note = f"forced answers at the top, bias {bias * part.whole:+.3g}"
+            # A bias does not fall with the number of people: squared, per person, it grows.
+            errors = ErrorLaw(bias=part.everybody * bias**2)
             options.append(
-                Option(name, variance, errors_of, law, note=note, compared=law is None)
+                Option(name, variance, errors, law, note=note, compared=law is None)
             )
         return options
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nlargest
 from itertools import product
-from math import prod
 from pathlib import Path
 from typing import SupportsIndex, overload
 
@@ -104,10 +103,15 @@ class SurveyPlan(WithDataFrame):
         return all(question.deployable for question in self.questions)
 
     @property
+    def sharing(self) -> list[QuestionPlan]:
+        """The questions that share the budgets: neither those of two rounds nor anchors."""
+        return [plan for plan in self.questions if plan.question.shares_budgets]
+
+    @property
     def asked(self) -> int:
         """How many of the questions that share the budgets a person answers."""
         if self.allocation is None or self.survey.design == "split":
-            return sum(plan.question.shares_budgets for plan in self.questions)
+            return len(self.sharing)
         return self.allocation.some_each.asked
 
     @property
@@ -126,15 +130,19 @@ class SurveyPlan(WithDataFrame):
     @property
     def spending(self) -> tuple[Spending, ...]:
         """What every level of every question tolerates, has left and spends."""
-        return tuple(row for question in self.questions for row in question.spending)
+        rows: list[Spending] = []
+        for question in self.questions:
+            rows.extend(question.spending)
+        return tuple(rows)
 
     @property
     def objective_value(self) -> float | None:
         """The survey's objective in its design, as the shares are planned; None if none are."""
         if self.allocation is None:
             return None
-        split = self.survey.design == "split"
-        return self.allocation.value if split else self.allocation.some_each.value
+        if self.survey.design == "split":
+            return self.allocation.value
+        return self.allocation.some_each.value
 
     @property
     def most_spent(self) -> float:
@@ -176,23 +184,24 @@ class SurveyPlan(WithDataFrame):
         (0.031, 0.405)
         """
         # A person hides among the people of the smallest combination of known groups.
-        smallest = [
-            min(shares.values()) for shares in self.survey.group_shares.values()
-        ]
+        smallest_group = 1.0
+        for shares in self.survey.group_shares.values():
+            smallest_group *= min(shares.values())
         views = []
         left_out = []
         for question in self.questions:
             if question.question.anchor_of is not None:
                 continue  # what its true answer is, everybody knows
-            view = question.outsiders(delta, prod(smallest))
+            view = question.outsiders(delta, smallest_group)
             if view is None:
                 left_out.append(question.name)
             else:
                 views.append(view)
         if not views:
             return None
-        sharing = sum(plan.question.shares_budgets for plan in self.questions)
-        asked = None if self.asked == sharing else self.asked
+        asked = None  # all of them
+        if self.asked != len(self.sharing):
+            asked = self.asked
         return SurveyOutsiderView(tuple(views), asked, tuple(left_out))
 
     def collection(self, day: datetime.date) -> LedgerEntry:
@@ -201,13 +210,16 @@ class SurveyPlan(WithDataFrame):
         Who answers so many questions spends so many questions' budgets: the largest per level. An
         :class:`InputError` if the questions have different pair rules, or none shares the budgets.
         """
-        sharing = [plan for plan in self.questions if plan.question.shares_budgets]
-        levelled = [plan for plan in sharing if plan.question.levels]
-        # Of a joint question those of its parts, whose levels it spends.
         rules = set()
-        for question in levelled:
-            for part in question.question.together:
+        times_open = []
+        for plan in self.sharing:
+            if not plan.question.levels:
+                continue  # a number has one budget, which is the same under every rule
+            # Of a joint question the rules of its parts, whose levels it spends.
+            for part in plan.question.together:
                 rules.add(part.policy.rule_name)
+            if _times_open(plan.question):
+                times_open.append(plan.name)
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
             names = " and ".join(sorted(rules))
@@ -218,15 +230,17 @@ class SurveyPlan(WithDataFrame):
             remedy = "What Sampling Privacy reveals does not add up with other budgets."
             reason = "no question shares the budgets"
             raise InputError.because("spending", reason, remedy)
-        against = self._by_level(lambda row: row.against)
-        times_open = [plan.name for plan in levelled if _times_open(plan.question)]
+        against = {}
+        for level, nats in self._by_level(lambda row: row.against).items():
+            if nats:
+                against[level] = nats
         return LedgerEntry.model_validate(
             {
                 "survey": self.survey.name,
                 "day": day.isoformat(),
                 "rule": rules.pop() if rules else "min",
                 "spent": spent,
-                "against": {level: nats for level, nats in against.items() if nats},
+                "against": against,
                 "times_open": times_open,
             }
         )
@@ -260,9 +274,11 @@ class SurveyPlan(WithDataFrame):
         for question in self.questions:
             for level, nats in _levels_spent(question, nats_of).items():
                 by_level.setdefault(level, []).append(nats)
-        return {
-            level: sum(nlargest(self.asked, nats)) for level, nats in by_level.items()
-        }
+        # Who answers so many questions may have been asked those that spend most.
+        most = {}
+        for level, nats_of_questions in by_level.items():
+            most[level] = sum(nlargest(self.asked, nats_of_questions))
+        return most
 
     @cached_property
     def together(self) -> Related | None:
@@ -299,18 +315,23 @@ class SurveyPlan(WithDataFrame):
 
     def columns(self) -> Columns:
         """One row a question: who answers, its share of the budgets, its mechanism, its error."""
-        padding = [question.fact(Padded) for question in self.questions]
-        return {
-            "question": [question.name for question in self.questions],
-            "kind": [question.question.kind for question in self.questions],
-            "users": [question.part.people for question in self.questions],
-            "share": [question.part.share for question in self.questions],
-            "mechanism": [question.mechanism_label for question in self.questions],
-            "padding_length": [padded and padded.length for padded in padding],
-            "total_error": [question.total_error for question in self.questions],
-            "unit": [question.question.unit for question in self.questions],
-            "error_share": [question.error_share for question in self.questions],
-        }
+        columns: dict[str, list[object]] = {}
+        for question in self.questions:
+            padded = question.fact(Padded)
+            row = {
+                "question": question.name,
+                "kind": question.question.kind,
+                "users": question.part.people,
+                "share": question.part.share,
+                "mechanism": question.mechanism_label,
+                "padding_length": padded and padded.length,
+                "total_error": question.total_error,
+                "unit": question.question.unit,
+                "error_share": question.error_share,
+            }
+            for name, value in row.items():
+                columns.setdefault(name, []).append(value)
+        return columns
 
 
 def _levels_spent(
@@ -322,9 +343,10 @@ def _levels_spent(
         for row in question.spending:
             spent[row.level] = max(spent.get(row.level, 0.0), nats_of(row))
         return spent
-    names = [_level_names(part) for part in question.question.together]
+    level_names = map(_level_names, question.question.together)
+    cells = product(*level_names)  # in the order of the question's rows
     # Of two rounds there are no rows.
-    for cell, row in zip(product(*names), question.spending, strict=False):
+    for cell, row in zip(cells, question.spending, strict=False):
         for level in cell:
             spent[level] = max(spent.get(level, 0.0), nats_of(row))
     return spent
@@ -336,8 +358,10 @@ def _times_open(question: Question) -> bool:
 
 
 def _level_names(question: Question) -> list[str]:
-    """The names of its levels; of a number its own."""
-    return [level.name for level in question.levels] or [question.name]
+    """The names of its levels; of a number, which has none, that of the question."""
+    if not question.levels:
+        return [question.name]
+    return [level.name for level in question.levels]
 
 
 def plan_survey(
@@ -389,7 +413,8 @@ def plan_survey(
             else:
                 questions.append(question)
         survey = survey.replacing(questions=tuple(questions))
-    ledger = earlier(survey.ledger) if ledger is None else ledger
+    if ledger is None:
+        ledger = earlier(survey.ledger)
     parts, allocation = parts_of(survey, ledger)
     sharing = {part.asked.name: part for part in parts}
     planned = {}
@@ -440,30 +465,35 @@ def parts_of(
     survey = _loaded(survey)
     for question in survey.questions:
         KINDS[question.kind].check(question)
-    ledger = earlier(survey.ledger) if ledger is None else ledger
+    if ledger is None:
+        ledger = earlier(survey.ledger)
     questions = [question for question in survey.questions if question.shares_budgets]
     users = survey.users
-    if len(questions) < 2:
-        groups = known_groups(survey)
-        return [
-            part_of(question, users, ledger, groups=groups) for question in questions
-        ], None
-    tolerated = [
-        KINDS[question.kind].settled(question, users) for question in questions
-    ]
-    left = [with_budget_left(question, ledger) for question in tolerated]
-    split, some, allocation = _allocated(left, survey)
     groups = known_groups(survey)
     parts: list[AnyPart] = []
+    if len(questions) < 2:  # nothing is shared
+        for question in questions:
+            parts.append(part_of(question, users, ledger, groups=groups))
+        return parts, None
+    tolerated = []
+    left = []
+    for question in questions:
+        settled = KINDS[question.kind].settled(question, users)
+        tolerated.append(settled)
+        left.append(with_budget_left(settled, ledger))
+    split, some, allocation = _allocated(left, survey)
     for k, question in enumerate(questions):
-        if survey.design == "split":
+        if (
+            survey.design == "split"
+        ):  # everybody answers all, with a share of the budgets
+            fitted = split[k]
             share = float(allocation.shares[k])
-            part = Part(question, tolerated[k], split[k], share, 1.0, users, groups)
-        else:
-            some_each = allocation.some_each
-            fraction = float(some_each.fractions[k])
-            share = some_each.share
-            part = Part(question, tolerated[k], some[k], share, fraction, users, groups)
+            fraction = 1.0
+        else:  # a part of the people answers it, with the same share for all
+            fitted = some[k]
+            share = allocation.some_each.share
+            fraction = float(allocation.some_each.fractions[k])
+        part = Part(question, tolerated[k], fitted, share, fraction, users, groups)
         parts.append(part)
     return parts, allocation
 
@@ -500,11 +530,15 @@ def _allocated(
 ) -> tuple[list[Question], list[Question], Allocation]:
     """The questions as a split asks them, as some are asked each, and the allocation.
 
-    They have the padding lengths that fit; those depend on the shares, and the shares on them.
+    They have the padding lengths that fit; those depend on the shares, and the shares on them:
+    both are found in turn until neither changes. Lengths that go round and round are those for
+    which the last shares were made.
     """
     users = survey.users
     # A plan that splits stands beside one question each, or more if that is better.
-    asked = 1 if survey.design == "one-each" else survey.asked
+    asked = survey.asked
+    if survey.design == "one-each":
+        asked = 1
     split = _fitted(questions, [users] * len(questions), [1.0] * len(questions))
     some = split
     for _ in range(_ROUNDS):
@@ -528,11 +562,10 @@ def _fitted(
     questions: Sequence[Question], users: Sequence[float], shares: Sequence[float]
 ) -> list[Question]:
     """The questions with what depends on their people and shares, such as a padding length."""
-    rows = zip(questions, users, shares, strict=True)
-    return [
-        KINDS[question.kind].fitted(question, people, share)
-        for question, people, share in rows
-    ]
+    fitted = []
+    for question, people, share in zip(questions, users, shares, strict=True):
+        fitted.append(KINDS[question.kind].fitted(question, people, share))
+    return fitted
 
 
 def _curves(questions: Sequence[Question], users: int) -> list[Curve]:
@@ -606,22 +639,23 @@ def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], f
     for question in plan.questions:
         name = question.name
         levels = question.fact(ByLevel)
-        for i, level in enumerate(() if levels is None else levels.names):
-            assert levels is not None  # noqa: S101 - there is a level
-            figures[name, level, "spent (epsilon)"] = float(levels.epsilons[i])
-            if against:
-                said_against = float(question.leakage[1, i])
-                figures[name, level, "said against (epsilon)"] = said_against
-            figures[name, level, "item error, %"] = float(levels.percent[i])
+        if levels is not None:
+            for i, level in enumerate(levels.names):
+                figures[name, level, "spent (epsilon)"] = float(levels.epsilons[i])
+                if against:
+                    said_against = float(question.leakage[1, i])
+                    figures[name, level, "said against (epsilon)"] = said_against
+                figures[name, level, "item error, %"] = float(levels.percent[i])
         figures[name, "", "total error, %"] = 100 * question.error_share
         moves = question.moves
         if moves is not None:
+            # A count moves by people, a mean by its own unit.
             unit = "people" if moves.unit else "in its unit"
             figures[name, "", f"one false report, {unit}"] = moves.most
         part = question.part
-        beside = () if question.again is None else question.again.beside
-        for what, stays, anew in beside:
-            figures[name, "", f"{what}, %"] = 100 * part.total(stays) / part.whole
-            drawn_anew = f"{what}, answers drawn anew, %"
-            figures[name, "", drawn_anew] = 100 * part.total(anew) / part.whole
+        if question.again is not None:
+            for what, stays, anew in question.again.beside:
+                figures[name, "", f"{what}, %"] = 100 * part.total(stays) / part.whole
+                drawn_anew = f"{what}, answers drawn anew, %"
+                figures[name, "", drawn_anew] = 100 * part.total(anew) / part.whole
     return figures
