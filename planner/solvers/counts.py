@@ -203,19 +203,22 @@ def few_high_types(problem: DesignProblem) -> Whole:
 def split_types(problem: DesignProblem) -> Whole:
     """Types of few levels: in every window some items high, of one level, and of all but one.
 
-    "Some" are as many as with that level alone. Whole levels are high, too: these corners enclose
-    what probabilities must sum to, so that some weights do.
+    "Some" are as many as with that level alone, ``m / (1 + e^rise)`` (subset selection, Ye and Barg
+    2018). Whole levels are high, too: these corners enclose what probabilities must sum to, so that
+    some weights do.
     """
     m = problem.item_counts
     (low, high) = problem.windows
-    corners = m * (np.arange(2**m.size)[:, None] >> np.arange(m.size) & 1)
+    subsets = np.arange(2**m.size)[:, None] >> np.arange(m.size) & 1
+    corners = m * subsets
     tables = []
     for window, rise in enumerate(high - low):
         some = np.maximum(1, np.rint(m / (1 + np.exp(rise))).astype(np.int64))
-        rows = np.vstack([some, np.diag(some), some - np.diag(some), corners])
-        tables.append(
-            np.column_stack([np.full(len(rows), window), np.where(rise > 0, rows, 0)])
-        )
+        of_one_level = np.diag(some)
+        counts = np.vstack([some, of_one_level, some - of_one_level, corners])
+        # A level whose low and high are the same has no high side.
+        counts = np.where(rise > 0, counts, 0)
+        tables.append(np.column_stack([np.full(len(counts), window), counts]))
     return np.unique(np.vstack(tables), axis=0)
 
 

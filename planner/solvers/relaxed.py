@@ -533,32 +533,41 @@ class _Forms:
     def _of_windows(self, inverse: Array, mu: float) -> tuple[Array, Array, Array]:
         """Of the determinants: slopes by ``x`` and ``y``, and minus their second derivatives.
 
-        Those by two of them, ``(k, c, c)``, and by ``S`` and one of them, ``(k, n, c)``.
+        Those by two of them, ``(k, c, c)``, and by ``S`` and one of them, ``(k, n, c)``. A window's
+        form is ``F = S + sum_c s_c x_c (v_c v_c' - h_c e e')``, ``s_c`` the signs, ``h_c`` the
+        squared half widths and ``e`` the last corner. So with ``B = F^-1`` the slope of
+        ``log det F`` by ``x_c`` is ``s_c (v_c' B v_c - h_c e' B e)``; minus its second derivatives
+        are, by ``x_c`` and ``x_b``,
+
+            s_c s_b [(v_c' B v_b)^2 - h_c (e' B v_b)^2 - h_b (e' B v_c)^2 + h_c h_b (e' B e)^2]
+
+        and, by ``S_ij`` and ``x_c``, ``s_c [(B v_c)_i (B v_c)_j - h_c (B e)_i (B e)_j]``, twice
+        that off the diagonal.
         """
         columns = self.columns
         half = self.half
         sign = self.sign
         t = self.root.size
         i, j = _pairs(t)
-        moved = inverse @ columns
-        side = inverse[:, :t, t]
-        last = moved[:, t]
-        corner = inverse[:, t, t, None]
-        product = columns.transpose(0, 2, 1) @ moved
+        moved = inverse @ columns  # B v_c
+        side = inverse[:, :t, t]  # B e, but for its corner
+        last = moved[:, t]  # e' B v_c
+        corner = inverse[:, t, t, None]  # e' B e
+        product = columns.transpose(0, 2, 1) @ moved  # v_c' B v_b
         rise = mu * sign * (np.diagonal(product, axis1=1, axis2=2) - half * corner)
-        mixed = product**2 + half[:, :, None] * half[:, None] * corner[:, :, None] ** 2
-        mixed -= (
-            half[:, :, None] * last[:, None] ** 2
-            + half[:, None] * last[:, :, None] ** 2
-        )
+        both_half = half[:, :, None] * half[:, None]
+        mixed = product**2 + both_half * corner[:, :, None] ** 2
+        crossed = half[:, :, None] * last[:, None] ** 2
+        crossed = crossed + half[:, None] * last[:, :, None] ** 2
+        mixed -= crossed
         mixed *= mu * np.outer(sign, sign)
+        # A level with one value has no column: a 1 on the diagonal keeps its unknown at rest.
         put = np.abs(columns).sum(axis=1) == 0
         mixed += np.eye(sign.size) * put[:, None]
-        across = (
-            moved[:, i] * moved[:, j]
-            - (side[:, i] * side[:, j])[:, :, None] * half[:, None]
-        )
-        return rise, mixed, across * (mu * np.where(i == j, 1.0, 2.0))[:, None] * sign
+        ends = (side[:, i] * side[:, j])[:, :, None]
+        across = moved[:, i] * moved[:, j] - ends * half[:, None]
+        twice = np.where(i == j, 1.0, 2.0)
+        return rise, mixed, across * (mu * twice)[:, None] * sign
 
     def _solved(self, H: Array, g: Array, fixed: int) -> Array:
         """``H x = g``, people's shares summing to 1: where they bend it upwards they stay."""
