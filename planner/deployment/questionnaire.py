@@ -24,6 +24,7 @@ from planner.files import read_text
 from planner.laws.law import Law
 from planner.laws.schema import Document
 from planner.limits import JOINED
+from planner.survey.numeric import DISTRIBUTION
 from planner.survey.questions import Question
 from planner.survey.survey import Survey
 
@@ -134,6 +135,11 @@ def _worded(survey: Survey, law: Law) -> Document:
     written = law.document()
     items = [item for level in written.get("levels", ()) for item in level["items"]]
     items_known = [item for level in question.levels for item in level.items]
+    of_distribution = getattr(question, "of", "") == DISTRIBUTION
+    if of_distribution and law.kind == "ordinal":  # planning has chosen the cells
+        items_known = items
+    elif of_distribution:
+        items_known = ["cells"]  # a law of a mean has none
     ends = [
         (part.get("lower"), part.get("upper"))
         for part in (written, question.model_dump())

@@ -187,13 +187,15 @@ def ordered_rows(
     scores: Sequence[float],
     outside: int = 0,
     none: OrderedEstimates | None = None,
+    edges: Array | None = None,
 ) -> AnswerRows:
     """People up to each answer but the last, people with each, quartiles, and the mean score.
 
     The joint limits are the band of all shares up to an answer; what is processed follows from
     shares that rise. ``order`` has the items' numbers, the lowest answer first. ``none`` estimates
     the shares of all answers where the last, ``outside``, is not of the order: all else is of the
-    people with another answer.
+    people with another answer. With ``edges`` the answers are cells of a number with these ends,
+    shape ``(d + 1,)``, and quartiles are in its unit.
     """
     size = len(order)
     level = levels.level_names()
@@ -214,9 +216,10 @@ def ordered_rows(
     up_to = users * estimates.consistent
     people_with = users * estimates.shares
     rows = []
-    for position, answer in enumerate(estimates.answers[:-1]):
+    ends = estimates.answers if edges is None else end_names(edges)[1:]
+    for position, end in enumerate(ends[:-1]):
         row = AnswerRow(
-            answer=f"up to {answer}",
+            answer=f"up to {end}",
             estimate=shares[position],
             processed=up_to[position],
             processing=remark,
@@ -249,10 +252,7 @@ def ordered_rows(
     if scores:
         processed = float(estimates.shares @ np.array(scores))
         rows.append(AnswerRow("mean score", estimates.mean(scores), processed, remark))
-    for name, up_to_it in _QUANTILES:
-        quantile = estimates.quantile(up_to_it)
-        text = _said_of_quantile(name, quantile, estimates.confidence)
-        rows.append(AnswerRow(name, processing=text))
+    rows += _quantile_rows(estimates, edges)
     answers = answer_rows(estimates.users, rows)
 
     def of_population(confidence: float, together: bool) -> CountLimits:
@@ -279,6 +279,68 @@ def _said_of_quantile(name: str, quantile: QuantileEstimate, confidence: float) 
     if quantile.lower != quantile.upper:
         limits = f", between {quantile.lower} and {quantile.upper}"
     return f"{name}: {quantile.answer}{limits} with {confidence:.0%} confidence"
+
+
+def _quantile_rows(estimates: OrderedEstimates, edges: Array | None) -> list[AnswerRow]:
+    """A row for each quartile, in words: of answers, or of a number with cells of these ends."""
+    rows = []
+    for name, share in _QUANTILES:
+        if edges is None:
+            quantile = estimates.quantile(share)
+            text = _said_of_quantile(name, quantile, estimates.confidence)
+        else:
+            text = f"{name}: {_said_of_number(estimates, edges, share)}"
+        rows.append(AnswerRow(name, processing=text))
+    return rows
+
+
+def _said_of_number(estimates: OrderedEstimates, edges: Array, share: float) -> str:
+    """Which number a quantile is, and between which it lies."""
+    value, least, most = number_at(estimates, edges, share)
+    limits = f"between {least:.6g} and {most:.6g}"
+    sure = f"with {estimates.confidence:.0%} confidence"
+    return f"{value:.6g} on the consistent curve, {limits} {sure}"
+
+
+def end_names(edges: Array) -> list[str]:
+    """The ends of a number's cells in as few digits as tell them apart, six or more.
+
+    Examples
+    --------
+    >>> end_names(np.linspace(0, 1, 4)), end_names(np.array([1e6, 1e6 + 1]))
+    (['0', '0.333333', '0.666667', '1'], ['1000000', '1000001'])
+    """
+    for digits in range(6, 17):
+        names = [f"{edge:.{digits}g}" for edge in edges.tolist()]
+        if len(set(names)) == len(names):
+            return names
+    return [repr(edge) for edge in edges.tolist()]
+
+
+def number_at(
+    estimates: OrderedEstimates, edges: Array, share: float
+) -> tuple[float, float, float]:
+    """The number up to which this share of people are, and its limits, from shares of its cells.
+
+    On the consistent curve, which is straight within a cell. The limits are those of the cell it
+    is in, from its lower end to its upper one: wherever within their cells people are.
+
+    Examples
+    --------
+    >>> shares = np.array([0.2, 0.6])
+    >>> estimates = OrderedEstimates(tuple("abc"), shares, np.eye(2) * 1e-6, users=1000)
+    >>> number_at(estimates, np.array([0.0, 10.0, 20.0, 30.0]), 0.5)
+    (17.5, 10.0, 20.0)
+    """
+    up_to = np.append(0.0, estimates.consistent)
+    # The first cell up to which there are so many: above its lower end there are some.
+    cell = int(np.argmax(up_to[1:] >= share))
+    part = (share - up_to[cell]) / (up_to[cell + 1] - up_to[cell])
+    value = edges[cell] + part * (edges[cell + 1] - edges[cell])
+    quantile = estimates.quantile(share)
+    least = edges[estimates.answers.index(quantile.lower)]
+    most = edges[estimates.answers.index(quantile.upper) + 1]
+    return float(value), float(least), float(most)
 
 
 def _last_share(estimates: OrderedEstimates, population: bool = False) -> Estimate:

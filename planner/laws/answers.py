@@ -71,13 +71,15 @@ class Asked(LawPart, ABC):
     keys: ClassVar[Keys]  # its keys of a question
     optional: ClassVar[Keys] = {}  # those that may be left out
 
-    decimals: ClassVar[bool] = (
-        False  # whether a cell of a table may have a mark of decimals
-    )
     several: ClassVar[bool] = False  # whether a person has any number of items
     in_order: ClassVar[bool] = False  # whether its answers have an order of their own
 
     levels: Levels
+
+    @property
+    def decimals(self) -> bool:
+        """Whether a cell of a table may have a mark of decimals."""
+        return False
 
     @classmethod
     @abstractmethod
@@ -254,6 +256,11 @@ class Ordered(Item):
     Items stand level by level, as everywhere; ``order`` has their numbers from the lowest answer
     to the highest, ``scores`` what each answer counts for, in their order. With ``no_answer`` the
     last is outside the order, and takes no part in what is said of the others.
+
+    With ``lower`` and ``upper`` an answer is a number, and the others are ``d`` cells of equal
+    width from the lowest to the highest: with ``share = (answer - lower) / (upper - lower) d`` in
+    doubles the number is in the cell at its whole part, at most ``d - 1``, before anything is
+    drawn. No number is the last answer where it is outside the order.
     """
 
     name: ClassVar[str] = "ordered"
@@ -278,13 +285,30 @@ class Ordered(Item):
     optional: ClassVar[Keys] = {
         "no_answer": schema.described(
             FLAG, "Whether the last answer is outside the order: for who has no other."
-        )
+        ),
+        "lower": schema.described(
+            FINITE,
+            "Beside upper: an answer is a number from lower to upper, and the answers in order "
+            "are cells of equal width.",
+        ),
+        "upper": FINITE,
     }
 
     order: tuple[int, ...]
     scores: tuple[float, ...]
     wanted: str
     no_answer: bool = False
+    lower: float | None = None
+    upper: float | None = None
+
+    @property
+    def decimals(self) -> bool:
+        return self.lower is not None
+
+    @property
+    def cells(self) -> int:
+        """How many answers are of the order."""
+        return len(self.order) - self.no_answer
 
     @classmethod
     def read(cls, question: Document) -> Self:
@@ -304,10 +328,78 @@ class Ordered(Item):
         if outside and (estimates == MEAN_OF_SCORES or size < 3):
             allowed = f"left out for {estimates!r} of {size} answers"
             raise unfit("no_answer", outside, allowed)
-        return cls(levels, tuple(order), tuple(map(float, scores)), estimates, outside)
+        lower = question.get("lower")
+        upper = question.get("upper")
+        if (lower is None) != (upper is None):
+            raise unfit("upper", upper, "given beside lower, or left out with it")
+        if lower is not None and not 0 < upper - lower < math.inf:
+            allowed = f"above lower, which is {lower!r}, by a finite amount"
+            raise unfit("upper", upper, allowed)
+        return cls(
+            levels,
+            tuple(order),
+            tuple(map(float, scores)),
+            estimates,
+            outside,
+            None if lower is None else float(lower),
+            None if upper is None else float(upper),
+        )
 
     def document(self) -> Document:
-        return super().document() | ({"no_answer": True} if self.no_answer else {})
+        found = super().document()
+        if self.no_answer:
+            found["no_answer"] = True
+        if self.lower is not None:
+            found["lower"] = self.lower
+            found["upper"] = self.upper
+        return found
+
+    def code(self, answer: Answer) -> Code:
+        if self.lower is None or self.upper is None:
+            return super().code(answer)
+        missing = answer is None or (isinstance(answer, float) and math.isnan(answer))
+        if missing and self.no_answer:
+            return self.order[-1]
+        fits = isinstance(answer, int | float) and not isinstance(answer, bool)
+        if missing or not fits or not self.lower <= answer <= self.upper:
+            allowed = f"a number from {self.lower:g} to {self.upper:g}"
+            remedy = "Give such a number."
+            if self.no_answer:
+                allowed += ", or none"
+                remedy = "Give one of these, or None."
+            raise InputError("answer", _type_of(answer), allowed, remedy)
+        share = (answer - self.lower) / (self.upper - self.lower) * self.cells
+        return self.order[min(int(share), self.cells - 1)]
+
+    def find(self, text: str) -> int | None:
+        if self.lower is None or not _FLOAT.fullmatch(text):
+            return super().find(text)
+        try:
+            return int(self.code(float(text)))
+        except InputError:
+            return None
+
+    def read_cell(self, cell: str) -> Code:
+        if self.lower is None or not _FLOAT.fullmatch(cell):
+            return super().read_cell(cell)
+        return self.code(float(cell))
+
+    def answer(self, code: Code) -> Answer:
+        if self.lower is None or self.upper is None:
+            return super().answer(code)
+        place = self.order.index(code)
+        if place == self.cells:
+            return None
+        return self.lower + (self.upper - self.lower) * (place + 0.5) / self.cells
+
+    def examples(self) -> Iterator[Answer]:
+        if self.lower is None or self.upper is None:
+            yield from super().examples()
+            return
+        for share in (0.0, 0.3, 0.5, 1.0):
+            yield self.lower + (self.upper - self.lower) * share
+        if self.no_answer:
+            yield None
 
     def without(self, *, blank: bool) -> Code:
         return self.order[-1] if self.no_answer else super().without(blank=blank)
@@ -334,7 +426,6 @@ class Number(Asked):
 
     name: ClassVar[str] = "number"
     kind: ClassVar[str] = "numeric"
-    decimals: ClassVar[bool] = True
     keys: ClassVar[Keys] = {
         "epsilon": BUDGET,
         "lower": FINITE,
@@ -351,6 +442,10 @@ class Number(Asked):
     upper: float
     yes_no: bool
     points: int
+
+    @property
+    def decimals(self) -> bool:
+        return True
 
     @property
     def epsilon(self) -> float:

@@ -181,10 +181,18 @@ class OrderedCollected(answers.Ordered, ItemCollected):
                 self.scores[:size],
                 outside=self.order[-1],
                 none=every,
+                edges=self.edges,
             )
         mean = mean_of_scores(raw, confidence)
         possible = (min(self.scores), max(self.scores))
         return quantity_rows(raw.users, [("mean score", mean, possible)])
+
+    @property
+    def edges(self) -> Array | None:
+        """Ends of the cells of a number, shape ``(cells + 1,)``; None of other answers."""
+        if self.lower is None or self.upper is None:
+            return None
+        return np.linspace(self.lower, self.upper, self.cells + 1)
 
     def set_sizes(self, raw: Found = None) -> Longer:
         whole = all(

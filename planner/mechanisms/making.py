@@ -418,6 +418,8 @@ def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
         estimation.scores,
         estimation.wanted,
         estimation.no_answer,
+        estimation.lower,
+        estimation.upper,
     )
     return CollectedLaw("", "ordered-channel", asked, shape)
 

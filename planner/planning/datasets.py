@@ -14,6 +14,7 @@ from planner.arrays import Array, Whole
 from planner.errors import FileError, InputError
 from planner.estimates.item_sets import SIZES_MISS
 from planner.files import unreadable
+from planner.laws.answers import Number
 from planner.mechanisms.inputs import ItemSets
 from planner.survey.assumed import AssumedSets, SetMoments, SumsBySize, size_limits
 from planner.survey.choices import ItemSet
@@ -62,7 +63,7 @@ def read_known(
         The file cannot be read, or holds what is no answer or none at all.
     """
     file = AnswerFile(path, [column], reading)
-    if column.asked.decimals:
+    if isinstance(column.asked, Number):
         numbers = (np.nan if code is None else code for code in file.given())
         return Known(np.fromiter(numbers, np.float64), file.said)
     names = column.asked.levels.item_names()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from math import sqrt
 from statistics import NormalDist
@@ -18,12 +20,17 @@ from planner.estimates.distribution import (
     DistributionEstimates,
     estimate_distribution,
 )
+from planner.estimates.rows import end_names
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import NO_ANSWER, best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel
 from planner.survey.levels import Level, NumericDomain
-from planner.survey.ordinal import MAX_ORDERED_ANSWERS, Ordinal
+from planner.survey.numeric import DISTRIBUTION, Numeric
+from planner.survey.ordinal import CHANNEL, MAX_ORDERED_ANSWERS, NumberCells
+from planner.survey.question import BEST
+from planner.survey.questions import Question
+from planner.survey.survey import Survey
 
 CELL_COUNTS = (8, 16, 32, 64)
 """Numbers of cells among which the plan chooses; up to 256 may be asked for."""
@@ -77,16 +84,7 @@ class DistributionPlan:
 
         InputError for an answer outside the range, or NaN where nobody may refuse.
         """
-        values = self.domain.answers(answers)
-        missing = np.isnan(values)
-        if missing.any() and not self.refusals:
-            remedy = "Plan with refusals=True, or leave these people out."
-            raise InputError("answers", "NaN", "a number for everybody", remedy)
-        given = np.where(missing, self.domain.lower, values)
-        width = self.domain.upper - self.domain.lower
-        share = (given - self.domain.lower) / width
-        cell = np.minimum((share * self.cells).astype(np.int64), self.cells - 1)
-        return np.where(missing, self.cells, cell)
+        return cell_of(self.domain, self.cells, answers, refusals=self.refusals)
 
     def drawn_counts(self, answers: ArrayLike, rng: np.random.Generator) -> Array:
         """How many people of these answers would send each report: a simulation."""
@@ -122,14 +120,20 @@ class DistributionPlan:
         ends = tuple(f"{edge:.6g}" for edge in self.edges[1:].tolist())
         return OrderedEstimates(ends, *found.of_shares_up_to(no_answer=self.refusals))
 
-    def question(self, name: str) -> Ordinal:
-        """The cells as a question with ordered answers, for a survey, its page and its clients."""
-        edges = self.edges.tolist()
-        names = [f"{first:.6g} to {last:.6g}" for first, last in pairwise(edges)]
+    def question(self, name: str) -> NumberCells:
+        """The cells as a question with ordered answers: numbers are put into them on the device."""
+        ends = pairwise(end_names(self.edges))
+        names = [f"{first} to {last}" for first, last in ends]
         items = (*names, NO_ANSWER) if self.refusals else tuple(names)
-        outside = NO_ANSWER if self.refusals else None
-        level = Level(name="any answer", epsilon=self.epsilon, items=items)
-        return Ordinal(name=name, level=(level,), no_answer=outside)
+        level = Level(name=name, epsilon=self.epsilon, items=items)
+        return NumberCells(
+            name=name,
+            level=(level,),
+            no_answer=NO_ANSWER if self.refusals else None,
+            lower=self.domain.lower,
+            upper=self.domain.upper,
+            reason=self.reason,
+        )
 
 
 def plan_distribution(
@@ -205,6 +209,100 @@ def plan_distribution(
         channel = next_channel
         error = next_error
     return DistributionPlan(domain, epsilon, people, channel, refusals, reason)
+
+
+def cell_of(
+    domain: NumericDomain, cells: int, answers: ArrayLike, *, refusals: bool
+) -> Array:
+    """The cell of each answer, from 0, of so many of equal width; NaN is one more than the last.
+
+    A number on the end between two cells is in the upper one. InputError for an answer outside
+    the range, or NaN where nobody may refuse.
+
+    Examples
+    --------
+    >>> cell_of(NumericDomain(0, 80), 8, [0, 9.9, 10, 80, np.nan], refusals=True).tolist()
+    [0, 0, 1, 7, 8]
+    """
+    values = domain.answers(answers)
+    missing = np.isnan(values)
+    if missing.any() and not refusals:
+        remedy = "Plan with refusals, or leave these people out."
+        raise InputError("answers", "NaN", "a number for everybody", remedy)
+    given = np.where(missing, domain.lower, values)
+    share = (given - domain.lower) / (domain.upper - domain.lower)
+    cell = np.minimum((share * cells).astype(np.int64), cells - 1)
+    return np.where(missing, cells, cell)
+
+
+def with_cells(survey: Survey) -> Survey:
+    """The survey with cells in place of each number whose distribution is wanted.
+
+    How many cells there are is chosen for the people who have a number and, where several
+    questions share the budgets, for an even share of these: all of the budget of as many people
+    as are asked each question, or its part of everybody's. Other surveys are returned as they are.
+
+    Examples
+    --------
+    >>> age = Numeric("age", 0, 80, epsilon=2.0, of="distribution", refusals=0)
+    >>> (cells,) = with_cells(Survey("s", 10_000, (age,))).questions
+    >>> len(cells.ordered), cells.ordered[0], cells.ordered[-1]
+    (16, '0 to 5', '75 to 80')
+    """
+    sharing = sum(question.shares_budgets for question in survey.questions)
+    asked = sharing
+    if survey.design != "split":
+        asked = survey.asked or 1
+    questions: list[Question] = []
+    for question in survey.questions:
+        if isinstance(question, Numeric) and question.of == DISTRIBUTION:
+            people = survey.users * asked / sharing * (1 - question.refusing)
+            questions.append(_cells_of(question, max(1, int(people)), asked))
+        else:
+            questions.append(question)
+    if all(map(operator.is_, questions, survey.questions)):
+        return survey
+    return survey.replacing(questions=tuple(questions))
+
+
+def _cells_of(question: Numeric, people: int, asked: int) -> NumberCells:
+    """The cells of a number that so many people have, who answer so many questions each."""
+    epsilon = float(question.policy.epsilons[0])
+    plan = _planned(
+        question.lower,
+        question.upper,
+        epsilon / asked,
+        people,
+        question.refusing > 0,
+        question.cells,
+    )
+    reason = f"{plan.reason} Planned for {people:,} people who have a number."
+    cells = replace(plan, epsilon=epsilon, reason=reason).question(question.name)
+    return cells.replacing(
+        mechanism=CHANNEL if question.mechanism == BEST else question.mechanism,
+        weight=question.weight,
+        targets=question.targets,
+        rounds=question.rounds,
+        ask=question.ask,
+        columns=question.columns,
+        missing=question.missing,
+        recode=question.recode,
+    )
+
+
+@lru_cache(maxsize=16)
+def _planned(
+    lower: float,
+    upper: float,
+    epsilon: float,
+    people: int,
+    refusals: bool,
+    cells: int | None,
+) -> DistributionPlan:
+    """:func:`plan_distribution`, once: a survey is planned several times over."""
+    return plan_distribution(
+        lower, upper, epsilon=epsilon, people=people, refusals=refusals, cells=cells
+    )
 
 
 def _channel_of(cells: int, epsilon: float, refusals: bool) -> Channel:

@@ -21,6 +21,7 @@ from planner.errors import InputError, SolverError
 from planner.frames import Columns, WithDataFrame
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.by_level import ByLevel
+from planner.planning.distribution import with_cells
 from planner.planning.joint import Related, joined
 from planner.planning.ledger import Ledger, LedgerEntry, earlier, record_collection
 from planner.planning.option import AnyPart, Curve, Part, Spending, with_budget_left
@@ -415,18 +416,19 @@ def plan_survey(
         survey = survey.replacing(questions=tuple(questions))
     if ledger is None:
         ledger = earlier(survey.ledger)
-    parts, allocation = parts_of(survey, ledger)
+    settled = with_cells(survey)
+    parts, allocation = parts_of(settled, ledger)
     sharing = {part.asked.name: part for part in parts}
     planned = {}
-    for question in survey.questions:
+    for question in settled.questions:
         if question.anchor_of is None:
             part = sharing.get(question.name) or Part.alone(question, survey.users)
             planned[question.name] = plan_question(part)
-    for question in survey.questions:
+    for question in settled.questions:
         if question.anchor_of is not None:
             part = anchor_part(question, planned[question.anchor_of])
             planned[question.name] = plan_question(part)
-    in_order = [planned[question.name] for question in survey.questions]
+    in_order = [planned[question.name] for question in settled.questions]
     return SurveyPlan(survey, QuestionPlans(in_order), allocation, ledger)
 
 
@@ -462,7 +464,7 @@ def parts_of(
     survey: Survey | str | Path, ledger: Ledger | None = None
 ) -> tuple[list[AnyPart], Allocation | None]:
     """The questions that share the budgets, settled, and how they share; as :func:`plan_survey`."""
-    survey = _loaded(survey)
+    survey = with_cells(_loaded(survey))
     for question in survey.questions:
         KINDS[question.kind].check(question)
     if ledger is None:

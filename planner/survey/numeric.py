@@ -13,11 +13,16 @@ from planner.laws.answers import Number as NumberOrNone
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import values
 from planner.survey.assumed import AnyPreferences
+from planner.survey.description import wrong
 from planner.survey.levels import (
     Level,
     NumericDomain,
 )
 from planner.survey.question import BEST, BaseQuestion
+
+MEAN: Literal["mean"] = "mean"
+DISTRIBUTION: Literal["distribution"] = "distribution"
+_OF_A_MEAN = ("yes_no", "mean", "sd", "preferences")  # keys that a distribution has not
 
 # Share of people without an answer to a question for a number that states none.
 USUAL_MISSING = 0.1
@@ -37,6 +42,11 @@ class Numeric(BaseQuestion):
         beside ``preferences``.
     preferences:
         How much epsilon people tolerate; None if any.
+    of:
+        What is wanted: the ``"mean"``, or the ``"distribution"``: the range is cut into cells of
+        equal width, ordered answers, and there are shares, quantiles and a histogram.
+    cells:
+        How many for a distribution, 2 to 255; planning chooses if left out.
 
     Examples
     --------
@@ -56,18 +66,37 @@ class Numeric(BaseQuestion):
     sd: values.Finite | None = None
     refusals: Annotated[values.Share, pydantic.Field(lt=1)] | None = None
     preferences: AnyPreferences | None = None
+    of: Literal["mean", "distribution"] = MEAN
+    cells: (
+        Annotated[int, values.count(2, 255, "Leave it out to have it chosen.")] | None
+    ) = None
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
         _ = self.domain
+        self._check_distribution()
         self._check_targets([])
         self._check_file()
         return self
 
+    def _check_distribution(self) -> None:
+        """Refuse what a distribution cannot have, and cells of a mean."""
+        if self.of == MEAN:
+            if self.cells is not None:
+                remedy = f'Write of = "{DISTRIBUTION}", or delete it.'
+                raise wrong(self.cells, "left out for a mean", remedy, "cells")
+            return
+        for key in _OF_A_MEAN:
+            if getattr(self, key) != type(self).model_fields[key].default:
+                remedy = "The cells are planned for whatever numbers people have."
+                allowed = f"left out for of = {DISTRIBUTION!r}"
+                raise wrong("given", allowed, remedy, key)
+        _ = self.policy  # which has a budget
+
     @property
     def of_mean(self) -> bool:
-        """It is."""
-        return True
+        """Whether the mean is wanted."""
+        return self.of == MEAN
 
     @cached_property
     def domain(self) -> NumericDomain:

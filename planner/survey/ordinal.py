@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -156,3 +157,20 @@ class Ordinal(Levelled):
                 )
                 allowed = f"left out for {self.wanted!r}"
                 raise wrong(level.importance, allowed, remedy, "level", i, "importance")
+
+
+class NumberCells(Ordinal):
+    """The cells of equal width into which planning cuts a number whose distribution is wanted.
+
+    A person answers with a number from ``lower`` to ``upper``; their device puts it into its cell.
+    ``reason`` says why there are so many. Survey files have the number, not the cells.
+    """
+
+    lower: values.Finite
+    upper: values.Finite
+    reason: str = ""
+
+    @cached_property
+    def way(self) -> Ordered:
+        """The way of asking, by which numbers are read."""
+        return replace(super().way, lower=self.lower, upper=self.upper)

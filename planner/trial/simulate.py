@@ -47,9 +47,12 @@ from planner.mechanisms.inputs import ItemSets
 from planner.mechanisms.words import seeded_words, spawn
 from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.datasets import AnswerCounts
+from planner.planning.distribution import cell_of
 from planner.planning.question import QuestionPlan
 from planner.planning.sets import Padded
 from planner.solvers.answers import Channel, Scenario
+from planner.survey.levels import NumericDomain
+from planner.survey.ordinal import NumberCells
 from planner.survey.questions import Question
 
 _MOST_REPORTS = 1_000_000  # reports, one by one
@@ -291,6 +294,8 @@ class Trial:
             tried = {n: _mean(law, values, asked) for n, law in _laws(planned).items()}
             nobody = np.zeros(0, dtype=np.int64)
             return cls(planned, asked, (), nobody, int(np.isnan(values).sum()), tried)
+        if isinstance(question, NumberCells) and not isinstance(answers, AnswerCounts):
+            answers = _in_cells(question, answers)
         if not isinstance(answers, AnswerCounts):
             remedy = "Give the people who have each answer."
             raise InputError(
@@ -590,6 +595,15 @@ def _laws(planned: QuestionPlan) -> dict[str, CollectedLaw]:
                     question.replacing(mechanism=name), mechanism
                 )
     return laws
+
+
+def _in_cells(question: NumberCells, answers: Array) -> AnswerCounts:
+    """The people with each answer, of numbers that are put into cells."""
+    refusals = question.no_answer is not None
+    domain = NumericDomain(question.lower, question.upper)
+    size = len(question.ordered)
+    cells = cell_of(domain, size - refusals, answers, refusals=refusals)
+    return AnswerCounts(question.ordered, np.bincount(cells, minlength=size))
 
 
 def _as_asked(planned: QuestionPlan, answers: AnswerCounts) -> AnswerCounts:

@@ -177,6 +177,22 @@ def test_no_more_are_ticked_than_the_sizes_of_sets_allow(person, host):
     assert len(host.lines) == 1
 
 
+def test_a_number_of_a_distribution_is_typed_and_a_report_is_sent(person, host):
+    age = Numeric("age", 0, 80, epsilon=8.0, of="distribution", cells=8)
+    survey = Survey("ages", 1000, (age,))
+    page = opened(person, host.page(made(survey)))
+    expect(page.get_by_text("from 0 to 80")).to_be_visible()
+    field = page.get_by_role("textbox")
+    field.fill("81")
+    press(page, RANDOMISE)
+    expect(page.get_by_text("Enter a number")).to_be_visible()
+    field.fill("37,5")
+    press(page, RANDOMISE, "Send")
+    heading(page, "Thank you")
+    assert [json.loads(line)["question"] for line in host.lines] == ["age"]
+    assert person.complaints == []
+
+
 def test_each_person_is_asked_one_question_and_no_other(person, host):
     both = (*ONE.questions, Categorical("pet", all_of("cat", "dog")))
     page = opened(

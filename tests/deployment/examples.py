@@ -25,6 +25,7 @@ from planner.mechanisms.making import (
     unary,
 )
 from planner.planning.channels import best_channel, five_populations
+from planner.planning.distribution import plan_distribution
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.survey.choices import Categorical, ItemSet, SampledChoice, Sampling
 from planner.survey.numeric import Numeric
@@ -40,6 +41,9 @@ SIDED = (LEVELS[0], LEVELS[1].replacing(against=1.3))
 ORDERED = Ordinal(
     "order", LEVELS, order=("flu", "HIV", "cold", "x", "é\n"), scores=(0, 1, 2.5, 3, 9)
 )
+CELLS = plan_distribution(
+    -3, 7, epsilon=1.0, people=9, refusals=True, cells=3
+).question("cells")
 
 
 ANSWERS = {
@@ -48,7 +52,7 @@ ANSWERS = {
     "grr": "x", "olh": "cold", "subset": "flu",
     "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
     "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "order": "cold",
-    "sampled": "v", "one-sided": "HIV", "design one-sided": "x",
+    "cells": "5.1", "sampled": "v", "one-sided": "HIV", "design one-sided": "x",
 }  # fmt: skip
 
 
@@ -72,6 +76,7 @@ def every_mechanism():
         Numeric("hours", 17, 90, epsilon=2.0),
         Numeric("yes by channel", 0, 1, yes_no=True, epsilon=1.0),
         ORDERED,
+        CELLS,
         Categorical("one-sided", SIDED, "one-sided"),
         Categorical("design one-sided", SIDED, "one-sided"),
         SampledChoice(
@@ -109,6 +114,7 @@ def every_mechanism():
             1.0, five_populations(NumericDomain(0, 1)), points=2
         ),
         "order": plan_survey(Survey("s", 9, (ORDERED,))).questions[0].law,
+        "cells": plan_survey(Survey("s", 9, (CELLS,))).questions[0].law,
         "one-sided": solve(questions[-3].policy),
         "design one-sided": best_design(questions[-2].policy),
         "sampled": plan_sampling(questions[-1], survey.users).law,

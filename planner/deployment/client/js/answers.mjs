@@ -33,7 +33,7 @@ function itemOrNone(question) {
 }
 
 function ordered(question) {
-  const { order, scores, wanted } = question;
+  const { order, scores, wanted, lower, upper } = question;
   const asked = item(question, 2);
   const size = asked.levels.total;
   const sorted = [...order].sort((a, b) => a - b);
@@ -47,7 +47,21 @@ function ordered(question) {
   const rank = order.map((_, k) => order.indexOf(k));
   const upTo = (answer) => rank.map((place) => [place <= answer ? 1n : 0n, 1n]);
   const shares = () => Array.from({ length: size - 1 }, (_, answer) => upTo(answer));
-  return { ...asked, wanted: ofMean ? [rank.map((place) => fraction(scores[place]))] : shares() };
+  const made = { ...asked, wanted: ofMean ? [rank.map((place) => fraction(scores[place]))] : shares() };
+  if (lower === undefined && upper === undefined) return made;
+  const width = upper - lower; // not a number where one of the two is left out
+  if (!(width > 0) || !Number.isFinite(width)) refuse("the range is empty or endless");
+  return { ...made, code: (answer) => cellOf(question, answer) };
+}
+
+/** The item that is the cell of a number: put there before anything is drawn. */
+function cellOf({ order, lower, upper, no_answer: outside }, answer) {
+  const cells = order.length - (outside ? 1 : 0);
+  if (outside && (answer === null || Number.isNaN(answer))) return order[cells];
+  const within = typeof answer === "number" && answer >= lower && answer <= upper;
+  if (!within) refuse("the answer is outside the question's range");
+  const share = ((answer - lower) / (upper - lower)) * cells;
+  return order[Math.min(Math.floor(share), cells - 1)];
 }
 
 function number({ epsilon, lower, upper, yes_no: yesNo, points }) {

@@ -88,7 +88,13 @@ function joined({ of, joint, question, name, say }) {
 }
 
 const placed = (rows, order) => order.map((k) => rows[k]);
-const scale = (asked) => one(asked, placed(rowsOf(asked), asked.question.order), "scale");
+
+/** Steps of a scale; a number that is put into one of its cells is asked as a number. */
+function scale(asked) {
+  const { question, say } = asked;
+  if (question.lower === undefined) return one(asked, placed(rowsOf(asked), question.order), "scale");
+  return question.no_answer ? number(asked) : number(asked, { skipped: true }, say("skip_seen"));
+}
 
 function several(asked) {
   const { question, say } = asked;
@@ -106,10 +112,10 @@ function several(asked) {
   return { parts: [h("p", { className: "note" }, note), ...parts], read: readSome, hint: say("skip_seen") };
 }
 
-function number(asked) {
+function number(asked, without = { answer: null }, hint = asked.say("skip_hidden")) {
   const { question, name, say, written } = asked;
   const { lower, upper, yes_no: yesNo } = question;
-  const [none, hint] = [[{ answer: null }, say("skip")], say("skip_hidden")];
+  const none = [without, say("skip")];
   const both = [[{ answer: upper }, say("yes")], [{ answer: lower }, say("no")]];
   if (yesNo) return { ...choices(asked, both, [none]), hint };
   const range = { lower: written(lower), upper: written(upper) };
@@ -121,7 +127,7 @@ function number(asked) {
   const read = () => {
     const text = field.value.trim().replace(",", ".");
     const value = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
-    if (skip.checked) return { answer: null };
+    if (skip.checked) return without;
     return value >= lower && value <= upper ? { answer: value } : { wrong: say("enter", range) };
   };
   return { parts: [note, field, label], read, hint };
