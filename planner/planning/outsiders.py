@@ -67,17 +67,20 @@ class SurveyOutsiderView:
         They add up over the questions that a person answers. None where a question is left out: no
         epsilon holds for all of them.
         """
-        return self._together([one.shuffled.epsilon for one in self.questions])
+        return self._together([view.shuffled.epsilon for view in self.questions])
 
     @property
     def delta(self) -> float | None:
         """Delta that belongs to :attr:`epsilon`."""
-        return self._together([one.shuffled.delta for one in self.questions])
+        return self._together([view.shuffled.delta for view in self.questions])
 
-    def _together(self, each: list[float]) -> float | None:
+    def _together(self, guarantees: list[float]) -> float | None:
+        """Of all questions that a person answers, by basic composition; the largest of these."""
         if self.left_out:
             return None
-        return sum(each if self.asked is None else nlargest(self.asked, each))
+        if self.asked is None:
+            return sum(guarantees)
+        return sum(nlargest(self.asked, guarantees))
 
 
 def negligible(people: int) -> float:
@@ -106,37 +109,52 @@ def outsider_view(
         return None
     law = law_of(question, mechanism)
     seen = seen_of(law.shape)
-    rounds = None if question.rounds is None else question.rounds.deployed
-    parts = 1 if rounds is None else rounds.parts
+    rounds = None
+    parts = 1
+    if question.rounds is not None:
+        rounds = question.rounds.deployed
+    if rounds is not None:
+        parts = rounds.parts
     among = min(people, MOST_PEOPLE)
-    stated = negligible(max(1, round(fraction * among))) if delta is None else delta
+    if delta is None:
+        delta = negligible(max(1, round(fraction * among)))
     drawn = fraction < parts
-    kept = stated
-    if drawn and 0 < finite("delta", stated) < 1:
+    delta_of_shuffling = delta
+    if drawn and 0 < finite("delta", delta) < 1:
         from scipy.stats import binom
 
-        # Fewer than so many report, the one who hides among them, with that part of delta at most.
-        least = int(binom.ppf(stated / 100, among - 1, fraction / parts))
+        # How many of the others report is binomial. Fewer than ``least`` do with a hundredth of
+        # delta at most; the rest of it is left to the shuffling of these and of who hides.
+        least = int(binom.ppf(delta / 100, among - 1, fraction / parts))
         among = 1 + max(0, least)
-        kept = 0.99 * stated
+        delta_of_shuffling = 0.99 * delta
     hidden = seen
     if len(seen.names) > _MOST_PAIRED:
         items = int(policy.item_counts.sum())
-        hidden = of_policy(
-            PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"])
-        )
-    reach = swaying = None
-    if (
-        standard_errors is not None and seen.reach is not None
-    ):  # a round's, scaled to all people
-        reach = parts * seen.reach
+        # One level with the largest budget of any pair: a bound on what they have.
+        together = PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"])
+        hidden = of_policy(together)
+    reach = None
+    swaying = None
+    if standard_errors is not None and seen.reach is not None:
+        reach = parts * seen.reach  # counts of a round are scaled to all people
         swaying = np.ceil(standard_errors / reach).astype(np.int64)
-    central = replace(shuffled(hidden, among, kept), delta=stated)
     answers = (
-        int(question.policy.item_counts.sum())
-        if question.levels
-        else len(seen.names) - 1
+        len(seen.names) - 1
+    )  # of a number the points of its range, without "no answer"
+    if question.levels:
+        answers = int(question.policy.item_counts.sum())
+    return OutsiderView(
+        question=question.name,
+        shuffled=replace(shuffled(hidden, among, delta_of_shuffling), delta=delta),
+        guess=seen.guess(),
+        kind=question.kind,
+        answers=answers,
+        set_size=seen.set_size,
+        levels=policy.names,
+        reach=reach,
+        swaying=swaying,
+        moves=false_reports(law),
+        drawn=drawn,
+        rounds=rounds,
     )
-    about = question.name, central, seen.guess(), question.kind, answers, seen.set_size
-    moves = false_reports(law)
-    return OutsiderView(*about, policy.names, reach, swaying, moves, drawn, rounds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, sqrt
@@ -162,7 +163,9 @@ class QuestionPlan(WithDataFrame):
         Of one round if it is asked again. For the kind ``"sampled-choice"`` the largest error of a
         count at 95 %.
         """
-        return self.part.total(self.error if self.again is None else self.again.each)
+        if self.again is not None:
+            return self.part.total(self.again.each)
+        return self.part.total(self.error)
 
     def squared(self, errors: ArrayLike) -> Array:
         """Squared errors of these, as papers have them."""
@@ -186,11 +189,10 @@ class QuestionPlan(WithDataFrame):
     @property
     def again(self) -> Scheme | None:
         """Errors of rounds, averages and changes; None where the first report serves all."""
-        return (
-            own_ways(self.part, self.planned)[1][0]
-            if self.part.rotation_groups > 1
-            else None
-        )
+        if self.part.rotation_groups <= 1:
+            return None
+        _, schemes = own_ways(self.part, self.planned)
+        return schemes[0]
 
     def ways(self, *, others: bool = True) -> tuple[list[Scheme], float | None]:
         """Ways of asking it again, its own first, and what none undercuts: see ``rounds``.
@@ -217,11 +219,9 @@ class QuestionPlan(WithDataFrame):
     def every(self) -> tuple[Option, ...]:
         """As ``found``, with what a design that is proven the best beats: solved when asked for."""
         unsolved = self.kind.unsolved(self.part, self.found)
-        return (
-            _ranked(self.part, [*unsolved, *self.found], self.planned)
-            if unsolved
-            else self.found
-        )
+        if not unsolved:
+            return self.found
+        return _ranked(self.part, [*unsolved, *self.found], self.planned)
 
     @cached_property
     def alike(self) -> Option | None:
@@ -230,13 +230,19 @@ class QuestionPlan(WithDataFrame):
         None if none has an error.
         """
         option = self.kind.alike(self.part, self.found)
-        return None if option is None else _ranked(self.part, [option], self.planned)[0]
+        if option is None:
+            return None
+        (ranked,) = _ranked(self.part, [option], self.planned)
+        return ranked
 
     @cached_property
     def one_sided(self) -> Option | None:
         """The same under the rule "one-sided", in place of the rule min: solved when asked for."""
         option = self.kind.one_sided(self.part, self.planned)
-        return None if option is None else _ranked(self.part, [option], self.planned)[0]
+        if option is None:
+            return None
+        (ranked,) = _ranked(self.part, [option], self.planned)
+        return ranked
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -250,14 +256,15 @@ class QuestionPlan(WithDataFrame):
         In people, of a mean in the unit of its sum (:class:`~planner.outsiders.false_reports`).
         """
         if self.question.apart or self.deployed.policy.item_counts.sum() > _MOST_SWAYED:
-            return [None for _ in self.options]
+            return [None] * len(self.options)
         moved: list[float | None] = []
         for option in self.options:
-            try:
+            most = None
+            with suppress(PlannerError):  # what is only compared has no integers
                 moves = false_reports(self.kind.law(self.deployed, option.law))
-            except PlannerError:
-                moves = None  # what is only compared has no integers
-            moved.append(None if moves is None else moves.most)
+                if moves is not None:
+                    most = moves.most
+            moved.append(most)
         return moved
 
     @property
@@ -394,7 +401,9 @@ class QuestionPlan(WithDataFrame):
         At least 1e-9: the digits below are rounding noise.
         """
         bound = self.lower_bound
-        return max(self.part.total(self.error) / bound - 1, 1e-9) if bound else None
+        if not bound:
+            return None
+        return max(self.part.total(self.error) / bound - 1, 1e-9)
 
     @property
     def cap(self) -> float:
@@ -450,11 +459,14 @@ class QuestionPlan(WithDataFrame):
         if self.question.apart:
             return None
         levels = self.fact(ByLevel)
+        standard_errors = None
+        if levels is not None:
+            standard_errors = levels.standard_errors
         return outsider_view(
             self.deployed,
             self.mechanism,
             max(1, int(self.part.everybody * group)),
-            None if levels is None else levels.standard_errors,
+            standard_errors,
             delta,
             self.part.fraction,
         )
@@ -462,7 +474,9 @@ class QuestionPlan(WithDataFrame):
     @property
     def summary(self) -> str:
         """What it gets, and its mechanism."""
-        share = "" if self.question.apart else f", {self.part.share:.1%} of the budgets"
+        share = ""
+        if not self.question.apart:
+            share = f", {self.part.share:.1%} of the budgets"
         return (
             f"{self.name}: {self.part.people:,} people{share}, {self.mechanism_label}."
         )
@@ -485,8 +499,10 @@ def plan_question(part: AnyPart) -> QuestionPlan:
         remedy = "Ask for a mechanism by its name to see why."
         raise InputError("mechanism", name, "one that can be planned", remedy)
     planned = kind.as_deployed(part, chosen)
-    others = [option for option in options if option is not chosen]
-    compared = [planned, *(kind.compared(part, option) for option in others)]
+    compared = [planned]
+    for option in options:
+        if option is not chosen:
+            compared.append(kind.compared(part, option))
     mechanism = kind.deployed(part, planned)
     facts = kind.facts(part, planned, mechanism)
     return QuestionPlan(
@@ -509,7 +525,9 @@ def _ranked(
     ranked = list[Option]()
     for option in options:
         error = _total_error(part, option)
-        against = 0.0 if option.refused else over(error, planned_error)
+        against = 0.0
+        if not option.refused:  # else its error is infinite
+            against = over(error, planned_error)
         ranked.append(replace(option, error=error, against=against))
     ranked.sort(key=lambda option: (rounded(option.error), option.name != planned.name))
     return tuple(ranked)
@@ -536,15 +554,21 @@ def budget_curve(
     theirs is about one answer. It takes time: each point is solved, to a ``tolerance``.
     """
     policy = question.deployed.policy
-    points = _POINTS if question.fact(UnaryTable) is not None else _FEW_POINTS
-    chosen = what_if.usual_scales(policy, points) if scales is None else scales
-    chosen = chosen[chosen * largest_budgets(policy).max() <= MAX_EPSILON]
-    part = question.part.in_round(question.planned)[0]
-    names = policy.names if question.fact(ByLevel) and not question.fact(Padded) else ()
+    if scales is None:
+        points = _FEW_POINTS
+        if question.fact(UnaryTable) is not None:  # tables are solved quickly
+            points = _POINTS
+        scales = what_if.usual_scales(policy, points)
+    allowed = scales[scales * largest_budgets(policy).max() <= MAX_EPSILON]
+    part, _ = question.part.in_round(question.planned)
+    levels: tuple[str, ...] = ()
+    # A report about a set is of one item that was drawn: no level has an error of its own.
+    if question.fact(ByLevel) and not question.fact(Padded):
+        levels = policy.names
     return what_if.frontier_of(
         question.curve,
-        names,
-        chosen,
+        levels,
+        allowed,
         part.people,
         part.everybody,
         part.fraction,

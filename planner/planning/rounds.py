@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain, combinations
+from itertools import combinations
 from math import comb, sinh, tanh
 
 import numpy as np
@@ -55,7 +55,11 @@ class Scheme:
             ("average over rounds", self.average_stays, self.average_anew),
             ("change between rounds", self.change_stays, self.change_anew),
         )
-        return [(name, a, b) for name, a, b in rows if a is not None and b is not None]
+        stated = []
+        for name, stays, anew in rows:
+            if stays is not None and anew is not None:
+                stated.append((name, stays, anew))
+        return stated
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,9 @@ class OneReport:
         where there is one: at most as often as of uniform answers.
         """
         in_round = (changes + 1) * (self.error + self.length) - self.length
-        most_changing = self.spread / self.length if self.length else 1.0
+        most_changing = 1.0
+        if self.length:
+            most_changing = self.spread / self.length
         return self._scheme(
             "one report of one value",
             hidden=False,
@@ -175,7 +181,11 @@ def own_ways(
     again = part.asked.rounds
     errors = planned.errors
     count = rounds or again.count
-    changes = count - 1 if again.changes == "any" else again.most_changes
+    changes = again.most_changes
+    if again.changes == "any":
+        changes = count - 1
+    # Answers that change as often as they may, evenly: epochs of ``least`` rounds, ``longer`` of
+    # them with one more. Two rounds drawn at random are of the same epoch with chance ``alike``.
     epochs = min(changes + 1, count)
     least, longer = divmod(count, epochs)
     alike = (epochs * least**2 + longer * (2 * least + 1)) / count**2
@@ -216,10 +226,8 @@ def compared(
     memoised = memoised_errors(
         int(policy.item_counts.sum()), float(policy.bounds().min()), changes
     )
-    ways += [
-        Scheme(name, False, report.sample(error, report.spread))
-        for name, error in memoised.items()
-    ]
+    for name, error in memoised.items():
+        ways.append(Scheme(name, False, report.sample(error, report.spread)))
     return ways, bound
 
 
@@ -232,20 +240,18 @@ def _bound(part: AnyPart, options: Sequence[Option]) -> float | None:
     deployed = part.deployed
     changes = again.most_changes
     policy = deployed.policy
-    bounds = [
-        option.squared_bound
-        for option in options
-        if option.of_all and option.bound is not None
-    ]
+    bounds = []
+    for option in options:
+        if option.of_all and option.bound is not None:
+            bounds.append(option.squared_bound)
     still = not changes and bounds  # what stays is one report
     objective = getattr(deployed, "objective", TOTAL)
     if part.asked.draws_one and objective.kind != "minimax" and not still:
-        factors = [
-            spread(again, changes, m) ** 0.5 for m in policy.item_counts.tolist()
-        ]
-        with suppress(
-            InputError, SolverError
-        ):  # a matrix of many levels, or tiny budgets
+        factors = []
+        for items in policy.item_counts.tolist():
+            factors.append(spread(again, changes, items) ** 0.5)
+        # No bound is known of a matrix of many levels, or of tiny budgets.
+        with suppress(InputError, SolverError):
             bounds.append(history_bound(policy, objective, np.array(factors)))
     return max(bounds, default=0.0) or None
 
@@ -287,9 +293,12 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
     while sum(comb(rounds - 1, k) for k in range(changes + 1)) > _MOST_HISTORIES:
         changes -= 1
     # Of each history, which is told by the times of its changes: the rounds with the same answer.
-    histories = (combinations(range(1, rounds), count) for count in range(changes + 1))
-    epochs = [np.searchsorted(x, np.arange(rounds), "right") for x in chain(*histories)]
-    stays = np.array([epoch[:, None] == epoch for epoch in epochs], dtype=np.float64)
+    same_answer = []
+    for count in range(changes + 1):
+        for times in combinations(range(1, rounds), count):
+            epoch = np.searchsorted(times, np.arange(rounds), "right")
+            same_answer.append(epoch[:, None] == epoch)
+    stays = np.array(same_answer, dtype=np.float64)
     # R is their mean under a law; multiplicative steps go to that of the largest tr R^(1/2).
     law = np.full(len(stays), 1 / len(stays))
     root = 0.0
@@ -297,9 +306,8 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
         values, vectors = np.linalg.eigh(np.tensordot(law, stays, 1))
         roots = np.sqrt(np.maximum(values, 1e-15))
         root = float(roots.sum())
-        slope = (
-            vectors / roots
-        ) @ vectors.T  # R^(-1/2), twice the slope of the trace in R
+        # R^(-1/2), twice the slope of the trace in R.
+        slope = (vectors / roots) @ vectors.T
         gains = np.tensordot(stays, slope, 2) / root  # mean 1 under the law
         law *= gains
         law /= law.sum()

@@ -124,8 +124,15 @@ class SamplingPlan:
         levels = self.question.plain_levels
         sampling, zero, decoys = round_die(drawn.sampling, drawn.zero, drawn.decoys)
         everyone = drawn.everyone_has_value
-        about = self.budgets[0], everyone, self.guarantee()
-        shape = DieCollected(levels, sampling, zero, tuple(decoys), *about)
+        shape = DieCollected(
+            levels,
+            sampling,
+            zero,
+            tuple(decoys),
+            self.budgets[0],
+            everyone,
+            self.guarantee(),
+        )
         return CollectedLaw(
             "", "sampling-privacy", ItemOrNoneCollected(levels, everyone), shape
         )
@@ -192,7 +199,7 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         raise InputError("relies_on", sampling.relies_on, allowed, remedy)
     if sampling.acknowledged is not None:
         check_acknowledged(question)
-    counted = sum(count for level in question.levels for count in level.yes_counts)
+    counted = sum(sum(level.yes_counts) for level in question.levels)
     whole_number("population", population)
     if counted > population:
         allowed = f"at most the population, {population}, in total"
@@ -202,16 +209,20 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         remedy = f"The others have none of the values: set {mark('everyone_has_value')} to false."
         allowed = f"the population, {population}, in total, if everyone has a value"
         raise InputError("yes_counts", counted, allowed, remedy)
-    limits = (_budgets(question), sampling.cap, sampling.floor)
-    everyone = sampling.everyone_has_value
-    mechanism = sampling_privacy.best_sampling(*limits, everyone_has_value=everyone)
+    mechanism = sampling_privacy.best_sampling(
+        _budgets(question),
+        sampling.cap,
+        sampling.floor,
+        everyone_has_value=sampling.everyone_has_value,
+    )
     return SamplingPlan(question, mechanism)
 
 
 def _budgets(question: SampledChoice) -> tuple[float, ...]:
-    values = [
-        float(level.epsilon) for level in question.levels for _ in level.yes_counts
-    ]
+    """The budgets of "none of them", the smallest unless another is stated, and of each value."""
+    values: list[float] = []
+    for level in question.levels:
+        values += [float(level.epsilon)] * len(level.yes_counts)
     return question.sampling.none_epsilon or min(values), *values
 
 
@@ -229,7 +240,9 @@ def check_acknowledged(question: SampledChoice) -> None:
 
 def _outward(epsilon: float) -> float | str:
     """An epsilon that JSON can carry, raised past the rounding of the logarithm."""
-    return "infinite" if epsilon == inf else epsilon * (1 + 1e-12)
+    if epsilon == inf:  # JSON has no infinity
+        return "infinite"
+    return epsilon * (1 + 1e-12)
 
 
 class SampledKind(Kind[SampledChoice, SamplingPlan]):

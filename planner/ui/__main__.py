@@ -36,31 +36,35 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     from streamlit.web import cli
 
     here = {"server.port": port, "server.address": address}
-    names = {} if ip_address(address).is_loopback else {"server.allowedHosts": ["*"]}
+    names: dict[str, list[str]] = {}
+    if not ip_address(
+        address
+    ).is_loopback:  # other machines call it by names of their own
+        names["server.allowedHosts"] = ["*"]
     entry = resources.files("planner.ui") / "entry.py"
     sys.argv = ["streamlit", "run", str(entry), *_flags(SETTINGS | here | names)]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
-    import_module(
-        "planner.ui.views.questions"
-    )  # so that the first visitor need not wait for it
+    # Now, so that the first visitor need not wait for it.
+    import_module("planner.ui.views.questions")
     try:
         cli.main()
     finally:
         sys.stdout.flush()
-        os._exit(
-            0
-        )  # threads that still plan for visitors who are gone must not hold it up
+        # Threads that still plan for visitors who are gone must not hold it up.
+        os._exit(0)
 
 
 def _flags(settings: Mapping[str, str | int | bool | list[str]]) -> list[str]:
+    """The settings as arguments of the command line; a list as one argument for each of it."""
     words = []
-    for name, value in settings.items():
-        for part in value if isinstance(value, list) else [value]:
-            words += [
-                f"--{name}",
-                str(part).lower() if isinstance(part, bool) else str(part),
-            ]
+    for name, setting in settings.items():
+        values = setting if isinstance(setting, list) else [setting]
+        for value in values:
+            text = str(value)
+            if isinstance(value, bool):
+                text = text.lower()
+            words += [f"--{name}", text]
     return words
 
 
