@@ -262,7 +262,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.terminal import print_blocks, terminal
 
     _check_aggregate(confidence, None if out == DASH else out)
-    _require_apart(out, [params, *(place for place in reports if place.is_file())])
+    report_files = [path for path in reports if path.is_file()]
+    _require_apart(out, [params, *report_files])
     if checkpoint is None and out is not None and out != DASH:
         checkpoint = out.with_name(out.name + ".checkpoint")
     # What has its progress beside it goes on, and is written again.
@@ -549,7 +550,9 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     audit_result = audit_client(
         parameters, box, default_rng(), question, asked, reports, confidence
     )
-    blocks = [Sentence(read)] * bool(read)
+    blocks = []
+    if read:
+        blocks.append(Sentence(read))
     blocks += [Sentence(audit_result.summary), *said(audit_result.faults, "missed")]
     document = asdict(audit_result) | {
         "passed": audit_result.passed,

@@ -48,7 +48,12 @@ def spooled_all(paths: list[Path] | None) -> list[Path] | None:
     """The same of some paths."""
     if paths is None:
         return None
-    return [found for path in paths if (found := spooled(path)) is not None]
+    readable = []
+    for path in paths:
+        copy = spooled(path)
+        if copy is not None:
+            readable.append(copy)
+    return readable
 
 
 def _looks_like_json(path: Path) -> bool:

@@ -263,12 +263,9 @@ class _LineWriter:
                 system(8).hex(),
                 self._round,
             )
-            group = {
-                name: values[value_index]
-                for (name, values), value_index in zip(
-                    self._groups.items(), places, strict=True
-                )
-            }
+            group = {}
+            for (name, values), k in zip(self._groups.items(), places, strict=True):
+                group[name] = values[k]
             line = report.to_json().removesuffix("}") + group_ending(group)
             self._lines.append(line + "\n")
             self._bytes += len(self._lines[-1].encode())
@@ -288,9 +285,8 @@ def _randomised(
     given = [code for code in codes if code is not LEFT_OUT]
     step = max(1, _BLOCK_BYTES // (column.size * len(column.rounds)))
     for start in range(0, len(given), step):
-        for number, reports in reports_by_round(
-            column, given[start : start + step]
-        ).items():
+        drawn = reports_by_round(column, given[start : start + step])
+        for number, reports in drawn.items():
             yield (column.name, number), reports
 
 
@@ -307,11 +303,12 @@ def reports_by_round(
         active = (part_numbers == 0)[:, None]
         lasting = np.hstack([active.astype(np.uint8), rows * active])
         return dict.fromkeys(law.rounds, lasting)
-    parts = [
-        [codes[u] for u in np.flatnonzero(part_numbers == n).tolist()]
-        for n in range(law.again.count)
-    ]
-    return {n: law.draw_many(part, words)[0] for n, part in enumerate(parts, 1) if part}
+    by_round: dict[int | None, Reports] = {}
+    for n in range(law.again.count):
+        part = [codes[u] for u in np.flatnonzero(part_numbers == n).tolist()]
+        if part:  # else nobody is asked in this round
+            by_round[n + 1] = law.draw_many(part, words)[0]
+    return by_round
 
 
 def _make_directory(path: Path) -> None:
@@ -334,8 +331,8 @@ def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
     if out.suffix:
         remedy = "Give a directory, or one question with --question."
         raise FileError(out, f"is one file, but {len(keys)} are needed", remedy)
-    return {
-        (name, number): out
-        / f"question-{i}{f'-round-{number}' if number else ''}.parquet"
-        for i, name, number in keys
-    }
+    paths = {}
+    for i, name, number in keys:
+        ending = f"-round-{number}" if number else ""
+        paths[name, number] = out / f"question-{i}{ending}.parquet"
+    return paths

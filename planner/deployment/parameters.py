@@ -94,13 +94,11 @@ class Parameters:
         questions = tuple(read_questions(document, source, CollectedLaw, COLLECTOR))
         _prove(questions)
         parameters = cls(document, content_hash(document), questions)
+        items = {law.name: law.levels.item_names() for law in questions}
         for name, parts in parameters.joint.items():
-            items = {law.name: law.levels.item_names() for law in questions}.get(
-                name, []
-            )
-            if sorted(items) != sorted(
-                map(JOINED.join, product(*(answers for _, answers in parts)))
-            ):
+            answers = [part_answers for _, part_answers in parts]
+            cells = map(JOINED.join, product(*answers))
+            if sorted(items.get(name, [])) != sorted(cells):
                 reason = f"joint: the answers of {name!r} are not the pairs of its questions' ones"
                 raise FileError(source, reason, EXPORT_REMEDY)
         return parameters
@@ -118,19 +116,17 @@ class Parameters:
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """The values of each known group that reports carry; nobody randomises them."""
-        return {
-            group["name"]: tuple(group["values"])
-            for group in self.document.get("groups", ())
-        }
+        listed = self.document.get("groups", ())
+        return {group["name"]: tuple(group["values"]) for group in listed}
 
     @property
     def numbers(self) -> frozenset[str]:
         """The names of the groups whose values are whole numbers."""
-        return frozenset(
-            group["name"]
-            for group in self.document.get("groups", ())
-            if group.get("kind") == "number"
-        )
+        names = set()
+        for group in self.document.get("groups", ()):
+            if group.get("kind") == "number":
+                names.add(group["name"])
+        return frozenset(names)
 
     @property
     def drawing(self) -> Drawing | None:
@@ -140,11 +136,11 @@ class Parameters:
     @property
     def joint(self) -> dict[str, list[tuple[str, list[str]]]]:
         """The parts of each joint question, with their answers, whose pairs are its own."""
-        listed = self.document.get("joint", ())
-        return {
-            joint["question"]: [(part["name"], part["answers"]) for part in joint["of"]]
-            for joint in listed
-        }
+        joint: dict[str, list[tuple[str, list[str]]]] = {}
+        for table in self.document.get("joint", ()):
+            parts = [(part["name"], part["answers"]) for part in table["of"]]
+            joint[table["question"]] = parts
+        return joint
 
     @property
     def anchors(self) -> list[dict[str, str]]:
@@ -293,11 +289,7 @@ def parameters_from_mechanisms(
             law_of(asked, mechanisms[asked.name]).document() for asked in questions
         ],
     }
-    joint = [
-        {"question": asked.name, "of": [_answers(part) for part in asked.together]}
-        for asked in questions
-        if len(asked.together) > 1
-    ]
+    joint = [_joint(asked) for asked in questions if len(asked.together) > 1]
     groups = [_group(survey, name, values) for name, values in survey.groups]
     if groups:
         document["groups"] = groups
@@ -318,6 +310,12 @@ def parameters_from_mechanisms(
     return Parameters.of(document | {"hash": content_hash(document)})
 
 
+def _joint(question: Question) -> Document:
+    """A joint question with the parts whose answers its own ones join."""
+    parts = [_answers(part) for part in question.together]
+    return {"question": question.name, "of": parts}
+
+
 def _answers(part: Question) -> Document:
     return {"name": part.name, "answers": part.plain_levels.item_names()}
 
@@ -335,20 +333,22 @@ def _group(survey: Survey, name: str, values: GroupValues) -> Document:
             "weights": [],
             "population": [],
         }
-    weights = dict(survey.weights)
-    population = dict(survey.population)
     return {
         "name": name,
         "values": list(values),
-        "weights": [weights[value] for value in values]
-        if {*weights} == {*values}
-        else [],
-        "population": (
-            [population[value] for value in values]
-            if {*population} == {*values}
-            else []
-        ),
+        "weights": _parts_of(survey.weights, values),
+        "population": _parts_of(survey.population, values),
     }
+
+
+def _parts_of(
+    stated: Iterable[tuple[str, float]], values: tuple[str, ...]
+) -> list[float]:
+    """What each value counts for, in their order; empty if it is stated of another variable."""
+    parts = dict(stated)
+    if set(parts) != set(values):
+        return []
+    return [parts[value] for value in values]
 
 
 def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Parameters:

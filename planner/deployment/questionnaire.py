@@ -97,25 +97,31 @@ def questionnaire(
         "shuffled": any(q.anchor_of is not None for q in survey.questions),
         "questions": {law.name: _worded(survey, law) for law in laws},
     }
-    connected = "'none'" if preview or not send_to else _source(send_to)
+    # The page may speak with one address, and not at all where nothing is to be sent.
+    connected = "'none'"
+    if send_to and not preview:
+        connected = _source(send_to)
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         f"img-src data:; connect-src {connected}; base-uri 'none'; form-action 'none'"
     )
-    paragraphs = re.split(r"\n\s*\n", survey.intro or "")
+    paragraphs = []
+    for text in re.split(r"\n\s*\n", survey.intro or ""):
+        if text:
+            paragraphs.append(f'<p dir="auto">{escape(text)}</p>')
+    preview_line = ""
+    if preview:
+        preview_line = f'<p class="preview">{escape(words["preview"])}</p>\n'
     return _asset("page.html").format(
         lang=escape(words["lang"]),
         policy=policy,
         title=escape(survey.title or survey.name),
         style=style,
-        preview=f'<p class="preview">{escape(words["preview"])}</p>\n'
-        if preview
-        else "",
-        intro="\n".join(
-            f'<p dir="auto">{escape(text)}</p>' for text in paragraphs if text
-        ),
+        preview=preview_line,
+        intro="\n".join(paragraphs),
         noscript=escape(words["noscript"]),
         hash_is=escape(words["hash"]),
+        # No text of the survey ends the element of the page that holds it.
         told=json.dumps(content, ensure_ascii=False).replace("<", "\\u003c"),
         parameters=b64encode(parameters).decode(),
         script=script,
@@ -224,17 +230,14 @@ def _words(language: str) -> Mapping[str, str]:
         raise FileError(
             language, f"is not valid TOML: {error}", "Correct that line."
         ) from error
-    wrong = (
-        []
-        if _TAG.fullmatch(str(words.get("lang")))
-        else ["lang, a tag such as fr or pt-BR"]
-    )
+    wrong = list[str]()
+    if not _TAG.fullmatch(str(words.get("lang"))):
+        wrong.append("lang, a tag such as fr or pt-BR")
     wrong += sorted((usual.keys() ^ words.keys()) - {"lang"})
-    wrong += [
-        key
-        for key in sorted(usual.keys() & words.keys())
-        if _gaps(usual[key]) != _gaps(words[key])
-    ]
+    for key in sorted(usual.keys() & words.keys()):
+        # A gap that is left out would not be filled, and another one stay as it is.
+        if _gaps(usual[key]) != _gaps(words[key]):
+            wrong.append(key)
     if wrong:
         remedy = "Have the keys of planner/deployment/page/en.toml, with the same {names} in each."
         raise FileError(language, f"differs in {', '.join(wrong[:5])}", remedy)

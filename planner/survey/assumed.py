@@ -54,9 +54,8 @@ from planner.survey.values import (
 
 _MAX_SIZE = 100_000
 _MOST_TOLERATED = 1e6
-_MOST_LIMITS = (
-    16  # of the sizes of longer sets: enough for a few per cent, few in a file
-)
+# Of the sizes of longer sets: enough for a few per cent, few in a file.
+_MOST_LIMITS = 16
 
 
 class NormalPreferences(Description):
@@ -162,11 +161,11 @@ class EmpiricalPreferences(Description):
             reason = 'a sample needs one of "file" and "values", not both'
             remedy = "Keep one."
             raise InputError.because("values", reason, remedy)
-        rest = {
-            key: cell for key, cell in table.items() if key not in ("file", "column")
-        }
         path = read_path(table["file"], info)
-        return rest | {"values": read_preferences(path, table.get("column")).values}
+        read = dict(table)
+        del read["file"]
+        column = read.pop("column", None)
+        return read | {"values": read_preferences(path, column).values}
 
     @cached_property
     def sample(self) -> Array:
@@ -217,7 +216,7 @@ def read_preferences(
     budgets = Number.over(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
     file = AnswerFile(path, [AnswerColumn("", budgets, (column,) if column else ())])
     budgets_read: list[float | None] = [*file.given()]
-    numbers = [budget for budget in budgets_read if budget is not None]
+    numbers = [number for number in budgets_read if number is not None]
     if len(numbers) < len(budgets_read):
         reason = f"{counted(len(budgets_read) - len(numbers), 'row')} without a number"
         raise FileError(path, reason, "Leave them out.")
@@ -271,9 +270,8 @@ class AssumedSets(Description):
 
     @cached_property
     def _shares(self) -> Array:
-        shares = np.array(self.sizes) / max(
-            self.sizes
-        )  # of which the sum is a number, too
+        # Divided by the largest first: the sum of sizes near the largest float is none.
+        shares = np.array(self.sizes) / max(self.sizes)
         return shares / shares.sum()
 
     @property
@@ -293,9 +291,10 @@ class AssumedSets(Description):
         members = self._shares[1:] * size  # per person, in sets of this size
         sums = SumsBySize.of(size, members).at(length)
         people = SumsBySize.of(size, self._shares[1:]).at(length).lost
+        # If what is cut from an item grows with its popularity; within the bounds of the module.
         lost2 = self._concentration(items) * sums.lost**2
         least = sums.lost**2 / items
-        most = people * sums.lost
+        most = people * sums.lost  # D lost
         once = sums.once[..., None] * item_counts / items
         return SetMoments(
             np.clip(lost2, least, most), sums.squared, once, sums.twice, sums.lost
@@ -306,11 +305,13 @@ class AssumedSets(Description):
 
         By the histogram, taken at its word.
         """
-        least = np.minimum(
-            1.0, np.cumsum(self._shares[::-1])[::-1]
-        )  # sets of 0, 1, ... or more
+        # The share of sets with 0, 1, ... items or more, which rounding may put above 1.
+        at_least = np.minimum(1.0, np.cumsum(self._shares[::-1])[::-1])
         limits = size_limits(length, min(self.largest, items))
-        return tuple((size, float(least[last + 1])) for last, size in pairwise(limits))
+        rows = []
+        for last, size in pairwise(limits):
+            rows.append((size, float(at_least[last + 1])))
+        return tuple(rows)
 
     def _concentration(self, items: int) -> float:
         """Sum of the squared popularities: 1 over the effective number of items."""
@@ -348,7 +349,11 @@ class SumsBySize:
         return cls(size, np.concatenate([longer, np.zeros((3, 1))], axis=1))
 
     def at(self, length: ArrayLike) -> PaddingSums:
-        """The sums at padding lengths."""
+        """The sums at padding lengths ``l``.
+
+        Over members of sets longer than ``l`` ``d = 1 - l/size``, and ``d^2 = 1 - 2 l/size +
+        l^2/size^2``; of the others ``d = 0`` and ``1/max(size, l) = 1/l``.
+        """
         long = np.asarray(length, dtype=np.float64)
         above = self.longer[:, np.searchsorted(self.size, long, side="right")]
         shorter = self.longer[0, 0] - above[0]

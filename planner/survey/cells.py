@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import Final
@@ -77,16 +77,11 @@ class ColumnReader(dict[Cell, Code]):
             self.names = tuple(table.header)
         self.places = [table.place(name) for name in self.names]
         self.missing = set(map(folded, column.missing or ()))
-        self._recoded = [
-            {folded(cell): text for cell, text in pairs} for pairs in column.recoded
-        ]
-        self._value_labels = [
-            {
-                folded(code): label
-                for code, label in table.value_labels_of(column_index).items()
-            }
-            for column_index in self.places
-        ]
+        self._recoded = [_by_folded_key(pairs) for pairs in column.recoded]
+        self._value_labels = []
+        for column_index in self.places:
+            labels = table.value_labels_of(column_index)
+            self._value_labels.append(_by_folded_key(labels.items()))
         self._take_labels()
         self._require_persons()
         self._several = len(self.names) > 1 or column.ticked
@@ -163,10 +158,12 @@ class ColumnReader(dict[Cell, Code]):
                 numbers[folded(label)] = None if twice else self.asked.find(answer)
         if self.asked.several:  # of which a cell may have some
             for pairs in self._recoded:
-                numbers |= {cell: self.asked.find(text) for cell, text in pairs.items()}
-        places = {
-            text: number for text, number in numbers.items() if number is not None
-        }
+                for cell, text in pairs.items():
+                    numbers[cell] = self.asked.find(text)
+        places = {}
+        for text, number in numbers.items():
+            if number is not None:
+                places[text] = number
         if places:
             self.asked = self.asked.placing(places)
 
@@ -363,6 +360,11 @@ class ColumnReader(dict[Cell, Code]):
         ticks = ", ".join([*self._ticks][:4])
         unticked = ", ".join(list(filter(None, self._unticked))[:3] or ["a blank"])
         return f"ticked, as by {ticks}, or not, as by {unticked}"
+
+
+def _by_folded_key(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Texts by their cells, whose case and blanks do not matter."""
+    return {folded(cell): text for cell, text in pairs}
 
 
 def _wrong(column: str, cell: str, allowed: str, remedy: str) -> InputError:

@@ -23,7 +23,7 @@ from planner.laws.levels import folded
 from planner.laws.schema import Document
 from planner.limits import MAX_COUNT
 from planner.survey import values
-from planner.survey.description import Description, Where, at, wrong
+from planner.survey.description import Description, Where, mistake_at, wrong
 
 _LEAST_WIDTH = 1e-100  # its square, and a share of it, must still be numbers
 _LARGEST_BOUND = 1e100
@@ -193,35 +193,34 @@ def require_distinct(
             home = f"; it is in {homes[int(first[1])]!r} already" if homes else ""
             allowed = f"different from every other{alike}{home}"
             remedy = "Rename one of the two, or delete it."
-            raise at(*where, error=InputError("name", name, allowed, remedy))
+            raise mistake_at(where, InputError("name", name, allowed, remedy))
 
 
 def check_items(levels: tuple[Level, ...]) -> None:
     """Names and items differ; items that go by their number have no name like one."""
-    require_distinct(
-        (("level", i, "name"), level.name) for i, level in enumerate(levels)
-    )
-    items = [
-        (("level", i, "items", k), item)
-        for i, level in enumerate(levels)
-        for k, item in enumerate(level.items)
-    ]
+    names: list[tuple[Where, str]] = []
+    items: list[tuple[Where, str]] = []
+    unlisted: dict[str, int] = {}  # how many items levels without a list have
+    for i, level in enumerate(levels):
+        names.append((("level", i, "name"), level.name))
+        for k, item in enumerate(level.items):
+            items.append((("level", i, "items", k), item))
+        if not level.items:
+            unlisted[folded(level.name)] = level.item_count
+    require_distinct(names)
     require_distinct(items, [level.name for level in levels])
     total = sum(level.item_count for level in levels)
-    unlisted = {
-        folded(level.name): level.item_count for level in levels if not level.items
-    }
-    for where, item in () if len(items) == total else items:
+    if len(items) == total:  # all are listed, and none goes by its number
+        return
+    for where, item in items:
+        # Unlisted items are called by their number, or "common 3" by level and number.
         name, _, number = folded(item).rpartition(" ")
-        taken = _LIKE_A_NUMBER.fullmatch(number) and 0 < int(number) <= unlisted.get(
-            name, 0
-        )
+        of_level = unlisted.get(name, 0)
+        taken = _LIKE_A_NUMBER.fullmatch(number) and 0 < int(number) <= of_level
         if taken or (_LIKE_A_NUMBER.fullmatch(item) and int(item) < total):
             allowed = "no number, as items of other levels go by theirs"
-            raise at(
-                *where,
-                error=InputError("item", item, allowed, "Name all items, or none."),
-            )
+            error = InputError("item", item, allowed, "Name all items, or none.")
+            raise mistake_at(where, error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,11 +199,10 @@ class AnswerTable:
 
     def persons_twice(self) -> str:
         """The column of persons that has one twice, in the first rows; empty if there is none."""
-        places = [
-            k
-            for k, title in enumerate(self.header)
-            if _OF_PERSONS.fullmatch(folded(title))
-        ]
+        places = []
+        for k, title in enumerate(self.header):
+            if _OF_PERSONS.fullmatch(folded(title)):
+                places.append(k)
         if not places:
             return ""
         seen: list[set[str]] = [set() for _ in places]
@@ -225,13 +224,13 @@ class AnswerTable:
         answers:
             How many different ones there are.
         """
-        counts = [
-            k
-            for k, title in enumerate(self.header)
-            if k != answer_column and _OF_COUNTS.fullmatch(folded(title))
-        ]
+        counts = []
+        for k, title in enumerate(self.header):
+            if k != answer_column and _OF_COUNTS.fullmatch(folded(title)):
+                counts.append(k)
         if not counts:
             return
+        # One row more than there are answers shows that rows are people.
         rows = [row for _, row in islice(self._readable_rows(), answers + 1)]
         cells = {folded(row[answer_column]) for row in rows}
         if len(rows) < 2 or len(cells) < len(rows) or len(rows) > answers:

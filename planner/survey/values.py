@@ -142,11 +142,11 @@ def read_rule(value: Json) -> str | PairRule | tuple[tuple[float | None, ...], .
         case np.ndarray():
             return read_rule(value.tolist())
         case [*rows] if {*map(type, rows)} <= {list, tuple}:
-            numbered = (enumerate(row) for row in rows)
-            return tuple(
-                tuple(_pair_budget(cell, i, j) for j, cell in row)
-                for i, row in enumerate(numbered)
-            )
+            matrix = []
+            for i, row in enumerate(rows):
+                budgets = [_pair_budget(cell, i, j) for j, cell in enumerate(row)]
+                matrix.append(tuple(budgets))
+            return tuple(matrix)
     remedy = f'Write rule = "{DEFAULT_RULE}" if you are not sure: it is the usual one.'
     raise InputError("rule", value, ALLOWED_RULES, remedy)
 
@@ -422,10 +422,9 @@ def text_of(value: object, key: str = "") -> str:
             return f"ln {round(math.exp(value))}"
         case int() | float():
             number = float(value)
-            whole = (
-                math.isfinite(number) and number == int(number) and abs(number) < 1e15
-            )
-            return str(int(number)) if whole else repr(number)
+            # Below 1e15 every whole number is exact, and reads back as itself.
+            small = math.isfinite(number) and abs(number) < 1e15
+            return str(int(number)) if small and number.is_integer() else repr(number)
         case [*cells]:
             return "; ".join(
                 _quoted(cell) if type(cell) is str else text_of(cell) for cell in cells
@@ -447,13 +446,11 @@ def _pair_budget(value: object, i: int, j: int) -> float | None:
         match value:
             case str():
                 text = value.strip().lower()
-                return (
-                    None
-                    if not text
-                    else math.inf
-                    if text == "inf"
-                    else parse_epsilon(text)
-                )
+                if not text:  # the usual budget of the pair
+                    return None
+                if text == "inf":
+                    return math.inf
+                return parse_epsilon(text)
             case int() | float() if type(value) is not bool:
                 return float(value)
         remedy = 'Write a budget, "" for the usual one, or inf for a pair without protection.'
