@@ -66,9 +66,9 @@ _WEIGHTED = "weighted by group: "
 _AT_THE_END = ("processed: ", _WEIGHTED)  # remarks that many questions share
 _LIMITS = ["estimate", "lower", "upper"]
 _SHARES = ["share", "share_lower", "share_upper"]
-_BEYOND = "*"
+_CUT_MARK = "*"
 _AT_AN_END = (
-    f"{_BEYOND} The interval goes on below 0, or above everybody, where no number can be: the end "
+    f"{_CUT_MARK} The interval goes on below 0, or above everybody, where no number can be: the end "
     "of what can be is shown. --out and --json have the limit itself."
 )
 _BELOW_ZERO = (
@@ -212,7 +212,7 @@ def _beyond_what_can_be(blocks: Sequence[Block], frame: DataFrame) -> list[Sente
         if isinstance(block, Table):
             for shown in block.columns:
                 if not shown.text:
-                    marked = marked or any(_BEYOND in cell for cell in shown.cells)
+                    marked = marked or any(_CUT_MARK in cell for cell in shown.cells)
     counts = frame[frame["p"].isna() & ~frame["of"].str.startswith(_CHANGE)]
     negative = bool((counts["share"] < 0).any())
     sentences = [_AT_AN_END * marked, _BELOW_ZERO * negative]
@@ -520,7 +520,7 @@ def _limit(limit: float, row: _Row) -> str:
     """A limit, or with a mark the end of what can be where it is beyond that."""
     least, most = _possible(row)
     inside = min(max(limit, least), most)
-    return _number(inside, row) + _BEYOND * (inside != limit)
+    return _number(inside, row) + _CUT_MARK * (inside != limit)
 
 
 def _interval(row: _Row) -> str:
@@ -537,7 +537,7 @@ def _gap(row: _Row) -> str:
         inside = share
         if np.isfinite(_possible(row)[0]):
             inside = min(max(share, 0.0), 1.0)
-        limits.append(f"{100 * inside:.1f}{_BEYOND * (inside != share)}")
+        limits.append(f"{100 * inside:.1f}{_CUT_MARK * (inside != share)}")
     return f"{_share(row)} ({limits[0]} to {limits[1]})"
 
 

@@ -43,7 +43,7 @@ _TRIED_BUDGETS = np.geomspace(0.2, 8, 8)  # nats, at which channels are solved
 _WHILE_MOVING = 1e-3  # to which designs are solved while a hand moves
 _MOST_SLIDERS = 6
 _NATS = 0.05, 10.0
-_SHARES = 0.005, 0.995
+_SHARE_ENDS = 0.005, 0.995
 _SHARE_STEP = 0.005
 _NO_ERRORS = "decoys", "budgets: who answers", _CURVE
 """Charts of something else."""
@@ -184,7 +184,7 @@ class _Sliders:
         """A slider's share; of a whole there is none."""
         if now == 1:
             return now
-        return self.moved(label, change, now, _SHARES, _SHARE_STEP)
+        return self.moved(label, change, now, _SHARE_ENDS, _SHARE_STEP)
 
 
 def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Change]]:
