@@ -36,8 +36,8 @@ CELL_COUNTS = (8, 16, 32, 64)
 """Numbers of cells among which the plan chooses; up to 256 may be asked for."""
 
 _ERRORS_A_CELL = 4.0  # standard errors of a share, below a cell's share of people alike
-_PROVABLE = 8.0  # nats of the budget that the channel spends
-_TOLERANCE = 1e-4
+_MOST_SPENT = 8.0  # nats of the budget that the channel spends
+_CHANNEL_GAP = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,8 +307,8 @@ def _planned(
 
 def _channel_of(cells: int, epsilon: float, refusals: bool) -> Channel:
     answers = cells + refusals
-    policy = PrivacyPolicy([min(epsilon, _PROVABLE)] * answers, [1] * answers)
-    channel = best_ordered_channel(policy, no_answer=refusals, tolerance=_TOLERANCE)
+    policy = PrivacyPolicy([min(epsilon, _MOST_SPENT)] * answers, [1] * answers)
+    channel = best_ordered_channel(policy, no_answer=refusals, tolerance=_CHANNEL_GAP)
     return drawn_channel(channel)
 
 

@@ -68,8 +68,8 @@ _LIMITS = ["estimate", "lower", "upper"]
 _SHARES = ["share", "share_lower", "share_upper"]
 _CUT_MARK = "*"
 _AT_AN_END = (
-    f"{_CUT_MARK} The interval goes on below 0, or above everybody, where no number can be: the end "
-    "of what can be is shown. --out and --json have the limit itself."
+    f"{_CUT_MARK} The interval goes on below 0, or above everybody, where no number can be: "
+    "the end of what can be is shown. --out and --json have the limit itself."
 )
 _BELOW_ZERO = (
     "An estimate below 0 comes from the noise of the reports, and stands for few people or none. "
