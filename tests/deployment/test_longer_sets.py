@@ -95,7 +95,7 @@ def test_limits_hold_for_the_sets_that_were_planned_with(sets):
     # The usual interval, which ignores the cut, misses the most frequent item by far.
     first = rows[int(np.argmax(truth))]
     assert first["estimate"] + 8 * first["standard_error"] < truth.max()
-    assert f"{first['lower']:,.1f} to" in page_of(told, table)
+    assert f"{first['lower']:,.0f} to" in page_of(told, table)
 
 
 def page_of(told, table):
