@@ -30,6 +30,8 @@ from planner.laws.source import Source, choose_all, words
 from planner.limits import DENOMINATOR as D
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
+# Units of 2^-32 of blank reports, up to which they change no error by a millionth.
+_MOST_BLANKS = 2**10
 MAX_GROUPS = 64
 MAX_TYPES = 4096
 TYPE_BYTES = 8
@@ -166,13 +168,17 @@ class Sides(Shape):
         """That an element is high, where one group and one type alone have any there.
 
         Other types, of which no element is high, tell nothing apart: rounding leaves one, the
-        *blank*, with a few units of 2^-32. That a report is one is part of both chances.
+        *blank*, with a few units of 2^-32. That a report is one is part of both chances. Where
+        blanks are many, an estimate that tells them from reports is more exact, and none of these.
         """
         if len(self.weights) > 1:
             return None
         # Reports of a type without a high element are blanks: they count for nobody.
         telling = [kind for kind, (high,) in enumerate(self.types) if high > 0]
         if len(telling) != 1:
+            return None
+        blanks = D - sum(self.weights[0][telling[0]])
+        if blanks > _MOST_BLANKS:
             return None
         high = self.types[telling[0]][0]
         low_weight, high_weight = self.weights[0][telling[0]]

@@ -331,7 +331,8 @@ def _in_file(part: AnyPart, budgets: BudgetAnswer) -> tuple[FileBudget, ...]:
     A level that tolerates ``E``, of which ``L`` is left, spends the share ``g L``; for ``g L'`` the
     file states ``E - L + L'``: what was spent before is spent, whatever is tolerated.
     """
-    if not part.question.policy.rule.by_level:
+    by_level = all(asked.policy.rule.by_level for asked in part.question.together)
+    if not by_level:
         return ()
     limit = inf
     if budgets.saturated:

@@ -35,6 +35,7 @@ class Ordinal(Levelled):
 
     Examples
     --------
+    >>> from planner import Level
     >>> Ordinal("how often", [Level("any", 1.0, ["no", "yes"])], order=["no", "maybe"])
     Traceback (most recent call last):
     ...

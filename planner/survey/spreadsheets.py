@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile
 
 from planner.errors import FileError, PlannerError
@@ -31,6 +32,7 @@ MOST_CELLS = 5_000_000  # of an OpenDocument sheet up to its last
 _ODF = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _ZIP = b"PK\x03\x04"
 _COMPOUND = b"\xd0\xcf\x11\xe0"  # of .xls, and of files with a password
+_CHUNK_BYTES = 2**16
 _SAVE_AGAIN = "Save it as .xlsx without a password, or as CSV."
 
 
@@ -61,7 +63,9 @@ def sheet_rows(path: Path, sheet: str | None = None, skipped: int = 0) -> Number
             size = sum(part.file_size for part in packed.infolist())
             require_size(path, size, "unpacks to more than")
             is_excel = any(name.startswith("xl/") for name in packed.namelist())
-            if not is_excel:
+            if is_excel:
+                _require_no_entities(path, packed)
+            else:
                 _require_few_cells(path, packed)
         rows = _openpyxl_rows if is_excel else _calamine_rows
     elif start == _COMPOUND:
@@ -77,6 +81,30 @@ def sheet_rows(path: Path, sheet: str | None = None, skipped: int = 0) -> Number
             width = width or len(cells)
             filled = [*cells, *[""] * (width - len(cells))] if cells else []
             yield skipped + number, filled
+
+
+def _require_no_entities(path: Path, packed: ZipFile) -> None:
+    """Refuse a workbook that declares a document type: none needs one, and entities stand there.
+
+    Whether a library expands entities depends on which parser of XML is installed beside it.
+    """
+    for part in packed.infolist():
+        if not part.filename.endswith((".xml", ".rels")):
+            continue
+        parser = expat.ParserCreate()
+        declared: list[str] = []
+        begun: list[str] = []
+        parser.StartDoctypeDeclHandler = lambda name, *_, seen=declared: seen.append(
+            name
+        )
+        parser.StartElementHandler = lambda name, _, seen=begun: seen.append(name)
+        with packed.open(part) as content:
+            # A document type can only stand before the first element.
+            while not begun and (chunk := content.read(_CHUNK_BYTES)):
+                parser.Parse(chunk)
+        if declared:
+            reason = "is not a spreadsheet as programs save it: it declares entities"
+            raise FileError(path, reason, _SAVE_AGAIN)
 
 
 def _require_few_cells(path: Path, packed: ZipFile) -> None:

@@ -30,7 +30,6 @@ from planner.ui.document import (
     is_empty,
     joint_of,
     kind_of,
-    label_of,
     names_of,
     sentence_of,
     sentences_of,
@@ -111,7 +110,7 @@ def result() -> Result:
     except InputError as error:
         return Result(here.planned, (Mistake(_question_of(error), error),))
     except PlannerError as error:
-        refused = InputError.because("", error.worded(label_of), "")
+        refused = InputError.because("", error.reason, error.remedy)
         return Result(here.planned, (Mistake((), refused),))
     return Result(here.planned)
 
