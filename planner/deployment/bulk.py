@@ -24,6 +24,7 @@ from planner.deployment.collecting.reports import (
 )
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError
+from planner.estimates.cross_table import RelatedQuestion
 from planner.files import replace_file, unwritable
 from planner.laws.answers import LEFT_OUT, Code, Item
 from planner.laws.law import Law
@@ -199,7 +200,7 @@ def _by_group(
 
 
 def column_of(
-    law: Law, survey: Survey | None = None, parts: Sequence[tuple[str, object]] = ()
+    law: Law, survey: Survey | None = None, parts: Sequence[RelatedQuestion] = ()
 ) -> AnswerColumn:
     """Where the answers of a deployed question stand: as its survey says, if it is given.
 
@@ -209,7 +210,11 @@ def column_of(
         if question.name == law.name:
             return question.answer_column._replace(asked=law.asked)
     return AnswerColumn(
-        law.name, law.asked, tuple(name for name, _ in parts), joined=bool(parts)
+        name=law.name,
+        asked=law.asked,
+        columns=tuple(part.name for part in parts),
+        joined=bool(parts),
+        blanks=tuple(part.outside for part in parts),
     )
 
 

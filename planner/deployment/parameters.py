@@ -30,6 +30,7 @@ from planner.deployment.client.document import (
     read_questions,
 )
 from planner.errors import FileError, InputError, VerificationError
+from planner.estimates.cross_table import RelatedQuestion
 from planner.files import replace_file
 from planner.laws.drawing import Drawing
 from planner.laws.law import Law
@@ -96,11 +97,18 @@ class Parameters:
         parameters = cls(document, content_hash(document), questions)
         items = {law.name: law.levels.item_names() for law in questions}
         for name, parts in parameters.joint.items():
-            answers = [part_answers for _, part_answers in parts]
+            answers = [part.answers for part in parts]
             cells = map(JOINED.join, product(*answers))
             if sorted(items.get(name, [])) != sorted(cells):
                 reason = f"joint: the answers of {name!r} are not the pairs of its questions' ones"
                 raise FileError(source, reason, EXPORT_REMEDY)
+            for part in parts:
+                beyond = len(part.answers) - part.in_order
+                if part.in_order and beyond not in (0, 1):
+                    reason = (
+                        f"joint: in_order of {part.name!r} leaves out {beyond} answers"
+                    )
+                    raise FileError(source, reason, EXPORT_REMEDY)
         return parameters
 
     @property
@@ -134,11 +142,14 @@ class Parameters:
         return Drawing.read(self.document)
 
     @property
-    def joint(self) -> dict[str, list[tuple[str, list[str]]]]:
+    def joint(self) -> dict[str, list[RelatedQuestion]]:
         """The parts of each joint question, with their answers, whose pairs are its own."""
-        joint: dict[str, list[tuple[str, list[str]]]] = {}
+        joint: dict[str, list[RelatedQuestion]] = {}
         for table in self.document.get("joint", ()):
-            parts = [(part["name"], part["answers"]) for part in table["of"]]
+            parts = []
+            for part in table["of"]:
+                in_order = part.get("in_order", 0)
+                parts.append(RelatedQuestion(part["name"], part["answers"], in_order))
             joint[table["question"]] = parts
         return joint
 
@@ -317,7 +328,8 @@ def _joint(question: Question) -> Document:
 
 
 def _answers(part: Question) -> Document:
-    return {"name": part.name, "answers": part.plain_levels.item_names()}
+    answers = {"name": part.name, "answers": part.answers}
+    return answers | {"in_order": part.in_order} if part.in_order else answers
 
 
 def _group(survey: Survey, name: str, values: GroupValues) -> Document:

@@ -161,7 +161,7 @@ def _worded(survey: Survey, law: Law) -> Document:
             raise InputError(
                 "answers", count, f"at most {MOST_CHOICES:,} on a page", remedy
             )
-        worded["labels"] = _labels(question)
+        worded["labels"] = _labels(question, question.plain_levels.item_names())
         if len(question.together) > 1:  # its cells are called by the parts' labels
             worded |= _worded_parts(question, items)
     return worded
@@ -171,9 +171,9 @@ def _worded_parts(question: Question, items: Sequence[str]) -> Document:
     """How the parts of a joint question are asked, and what its cells, ``items``, are called."""
     parts = []
     for part in question.together:
-        answers = part.plain_levels.item_names()
+        answers = part.answers
         asked = part.ask or part.name
-        parts.append({"ask": asked, "items": answers, "labels": _labels(part)})
+        parts.append({"ask": asked, "items": answers, "labels": _labels(part, answers)})
     cells = map(JOINED.join, product(*[part["items"] for part in parts]))
     called = map(JOINED.join, product(*[part["labels"] for part in parts]))
     names = dict(zip(cells, called, strict=True))
@@ -181,9 +181,10 @@ def _worded_parts(question: Question, items: Sequence[str]) -> Document:
     return {"labels": labels, "joint": JOINED, "of": parts}
 
 
-def _labels(question: Question) -> list[str]:
+def _labels(question: Question, answers: Sequence[str]) -> list[str]:
+    """The answers as people read them."""
     labels = dict(getattr(question, "label", ()))
-    return [labels.get(name, name) for name in question.plain_levels.item_names()]
+    return [labels.get(name, name) for name in answers]
 
 
 def _round(laws: tuple[Law, ...], given: int | None) -> int | None:

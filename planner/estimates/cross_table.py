@@ -39,6 +39,23 @@ FEW_EXPECTED = (
 UNKNOWN = "The reports cannot rule out that nobody gave some answer: they do not tell."
 
 
+class RelatedQuestion(NamedTuple):
+    """A question that a joint one is of: its name, and its answers.
+
+    The first ``in_order`` answers have an order, the lowest first; 0 for none. One more may be
+    outside it.
+    """
+
+    name: str
+    answers: Sequence[str]
+    in_order: int = 0
+
+    @property
+    def outside(self) -> str:
+        """The answer outside the order of the others; blank if there is none."""
+        return self.answers[-1] if 0 < self.in_order < len(self.answers) else ""
+
+
 class Independence(NamedTuple):
     """A test of independence: statistic, degrees of freedom, and the chance of more by noise.
 
@@ -71,6 +88,9 @@ class CrossTable(WithDataFrame):
         of the cells, ``(d,)``, and of these sums, ``(k, d)``, the second answer running fastest.
     confidence:
         Of all limits here.
+    in_order:
+        Of each question, how many answers have an order, the lowest first; 0 for none. They stand
+        before answers outside the order.
 
     Examples
     --------
@@ -90,6 +110,7 @@ class CrossTable(WithDataFrame):
     users: int
     moments: Callable[[Array, Array], Array]
     confidence: float = 0.95
+    in_order: tuple[int, int] = (0, 0)
 
     @cached_property
     def shares(self) -> Array:
@@ -102,9 +123,10 @@ class CrossTable(WithDataFrame):
     @cached_property
     def covariance(self) -> Array:
         """Of the counts, for people drawn at random, ``(d, d)``."""
-        return self._drawn(self.shares)
+        return self.drawn_covariance(self.shares)
 
-    def _drawn(self, shares: Array) -> Array:
+    def drawn_covariance(self, shares: Array) -> Array:
+        """Of the counts, for people drawn at random from such shares of the cells, ``(d, d)``."""
         flat = shares.ravel()
         return self.users * (
             self.moments(flat, np.eye(flat.size)) - np.outer(flat, flat)
@@ -181,11 +203,11 @@ class CrossTable(WithDataFrame):
         return bool((sums @ self.counts.ravel() > errors).all())
 
     @cached_property
-    def _rough(self) -> str:
+    def rough(self) -> str:
         """What is said where a pair has few people, so that laws are far from normal."""
         first, second, _ = self._margins_and_gaps
         expected = np.diag(
-            self._drawn(np.outer(first, second))
+            self.drawn_covariance(np.outer(first, second))
         )  # of events, noise among them
         return "" if expected.min() >= _FEWEST_EXPECTED else FEW_EXPECTED
 
@@ -199,7 +221,9 @@ class CrossTable(WithDataFrame):
 
         first, second, theta = self._margins_and_gaps
         keep = np.arange(theta.size).reshape(theta.shape)[:-1, :-1].ravel()
-        spread = self._slopes(first, second) @ self._drawn(np.outer(first, second))
+        spread = self._slopes(first, second) @ self.drawn_covariance(
+            np.outer(first, second)
+        )
         spread = (spread @ self._slopes(first, second).T)[
             np.ix_(keep, keep)
         ] / self.users
@@ -209,7 +233,7 @@ class CrossTable(WithDataFrame):
         if not self.margins_known:
             return Independence(statistic, keep.size, 1.0, UNKNOWN)
         chance = float(chi2.sf(statistic, keep.size))
-        return Independence(statistic, keep.size, chance, self._rough)
+        return Independence(statistic, keep.size, chance, self.rough)
 
     @cached_property
     def association(self) -> Estimate:
@@ -241,7 +265,7 @@ class CrossTable(WithDataFrame):
         lower, upper = (sqrt(min(end / most, 1.0)) for end in (low, high))
         error = sqrt(2 * both + 4 * along * strength)
         spread_of_value = error / (2 * sqrt(most * max(strength, error)))
-        return Estimate(value, spread_of_value, lower, upper, self._rough)
+        return Estimate(value, spread_of_value, lower, upper, self.rough)
 
     def share(self, row: int, column: int, margin: int = 1) -> Estimate:
         """Share of people in a cell among those of its column (``margin=1``) or row (``margin=0``).
@@ -443,25 +467,26 @@ def merged_cells(
 
 
 def pair_tables(
-    questions: Sequence[tuple[str, Sequence[str]]],
+    questions: Sequence[RelatedQuestion],
     items: Sequence[str],
     counts: Array,
     users: int,
     moments: Callable[[Array, Array], Array],
     confidence: float = 0.95,
 ) -> list[CrossTable]:
-    """The table of every two of some questions, ``questions`` their names and answers.
+    """The table of every two of some questions.
 
     Of a third one shares within a cell are the estimated.
     """
     tables = []
     whole = np.maximum(counts, 0.0)
     for kept in combinations(range(len(questions)), 2):
-        cells = merged_cells(items, [answers for _, answers in questions], kept)
+        answers = [question.answers for question in questions]
+        cells = merged_cells(items, answers, kept)
         mix = within(cells > 0, whole / max(whole.sum(), 1e-300))
         # Within a cell the answers of the other questions are as frequent as estimated.
-        row_name, row_answers = questions[kept[0]]
-        column_name, column_answers = questions[kept[1]]
+        first = questions[kept[0]]
+        second = questions[kept[1]]
 
         def merged(
             shares: Array, sums: Array, mix: Array = mix, cells: Array = cells
@@ -469,12 +494,13 @@ def pair_tables(
             return moments(shares @ mix, sums @ cells)
 
         table = CrossTable(
-            names=(row_name, column_name),
-            answers=(row_answers, column_answers),
-            counts=(cells @ counts).reshape(len(row_answers), len(column_answers)),
+            names=(first.name, second.name),
+            answers=(first.answers, second.answers),
+            counts=(cells @ counts).reshape(len(first.answers), len(second.answers)),
             users=users,
             moments=merged,
             confidence=confidence,
+            in_order=(first.in_order, second.in_order),
         )
         tables.append(table)
     return tables

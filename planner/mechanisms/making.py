@@ -15,7 +15,7 @@ import numpy as np
 from planner import arguments
 from planner.errors import InputError
 from planner.estimates.channel import shares_up_to
-from planner.laws.answers import ANY_ANSWER, MEAN_OF_SCORES
+from planner.laws.answers import ANY_ANSWER, MEAN_OF_SCORES, Item
 from planner.laws.levels import Levels
 from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR, MAX_PADDING_LENGTH
@@ -442,7 +442,11 @@ def law_of(question: Question, mechanism: object) -> CollectedLaw:
             name = type(mechanism).__name__
             remedy = "Take the mechanism that plan_survey chose for the question."
             raise InputError(what, name, "one that can be deployed", remedy)
-    if law.kind != question.together[0].kind:  # of a joint one that of its parts
+    expected: str = question.kind
+    if len(question.together) > 1:
+        # The report of a joint question is about one of the pairs of its parts' answers.
+        expected = Item.kind
+    if law.kind != expected:
         allowed = repr(law.kind)
         remedy = "Plan the mechanism for this question."
         raise InputError(

@@ -20,7 +20,7 @@ from planner.planning.solve import ROUGH
 from planner.policy.rules import DEFAULT_RULE
 from planner.solvers.unequal_parts import least_table_error
 from planner.survey.choices import Categorical
-from planner.survey.joint import Joint
+from planner.survey.joint import AskedInJoint, Joint
 
 STRENGTH = 0.1
 POWER = 0.8
@@ -65,7 +65,7 @@ class Related:
     def _squared(self, kept: Sequence[int], shares: Array) -> float:
         """``E |T|^2`` of the table of some of the parts, of a person drawn from these cells."""
         asked = self.part.asked
-        answers = [part.plain_levels.item_names() for part in asked.parts]
+        answers = [part.answers for part in asked.parts]
         merged = merged_cells(asked.ordered, answers, kept)
         return float(np.trace(self._law.shape.second_moments(shares, merged)))
 
@@ -131,7 +131,7 @@ class Related:
         curves = []
         for question in self.part.question.parts:
             spent = at_scale(question, self.part.share)
-            curves.append(kind.shared(spent, self.part.people))
+            curves.append(kind.shared(_as_choice(spent), self.part.people))
         return curves
 
     @cached_property
@@ -244,7 +244,7 @@ class JointKind(ChoiceKind):
         return *super().facts(part, planned, mechanism), Related(part, mechanism, table)
 
 
-def joined(parts: Sequence[Part[Categorical]]) -> Part[Joint]:
+def joined(parts: Sequence[Part[AskedInJoint]]) -> Part[Joint]:
     """Questions of one answer each as one joint question of the same people and whole budgets.
 
     Raises
@@ -262,11 +262,13 @@ def joined(parts: Sequence[Part[Categorical]]) -> Part[Joint]:
     )
 
 
-def _joint(questions: Sequence[Categorical]) -> Joint:
+def _joint(questions: Sequence[AskedInJoint]) -> Joint:
     """A joint question of these: of each its levels and their rule alone."""
     names = tuple(question.name for question in questions)
-    plain = []
-    for question in questions:
-        levels = question.levels
-        plain.append(Categorical(name=question.name, level=levels, rule=question.rule))
-    return Joint(name=" and ".join(names), of=names, parts=tuple(plain))
+    choices = tuple(_as_choice(question) for question in questions)
+    return Joint(name=" and ".join(names), of=names, parts=choices)
+
+
+def _as_choice(question: AskedInJoint) -> Categorical:
+    """Its answers as choices: errors of a table do not depend on their order."""
+    return Categorical(name=question.name, level=question.levels, rule=question.rule)

@@ -677,7 +677,10 @@ def _cost(found: Related) -> str:
 
 def apart_sentences(plan: SurveyPlan) -> list[str]:
     """That questions asked apart cannot be related, and what asking two together would have."""
-    if sum(question.question.draws_one for question in plan.questions) < 2:
+    of_one_answer = 0
+    for question in plan.questions:
+        of_one_answer += question.question.draws_one or question.question.joins
+    if of_one_answer < 2:
         return []
     together = plan.together
     if together is None or together.gains[0] <= 1:

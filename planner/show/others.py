@@ -9,6 +9,7 @@ import numpy as np
 from planner.arrays import Array
 from planner.estimates.channel import OrderedEstimates
 from planner.estimates.cross_table import CrossTable
+from planner.estimates.ordered_table import gamma_of_shares, ordered_association
 from planner.laws.schema import Document
 from planner.limits import SAME_ERROR
 from planner.planning.by_level import ByLevel
@@ -375,5 +376,14 @@ def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
         first,
         *(f"{second} = {second_answer}" for second_answer in table.answers[1]),
     )
-    sentence = Sentence(f"{table.summary} Truly V is {true_association(truth):.2f}.")
-    return [rows_table(title, headings, rows, 1), sentence]
+    sentences = [f"{table.summary} Truly V is {true_association(truth):.2f}."]
+    direction = ordered_association(table)
+    if direction is not None:
+        gamma = direction.gamma
+        shown = "not told" if gamma.value is None else f"{gamma.value:.2f}"
+        limits = f"({gamma.lower:.2f} to {gamma.upper:.2f})"
+        true_gamma = gamma_of_shares(truth, table.in_order)
+        sentences.append(
+            f"Goodman and Kruskal's gamma {shown} {limits}, truly {true_gamma:.2f}."
+        )
+    return [rows_table(title, headings, rows, 1), *said(sentences)]

@@ -16,9 +16,11 @@ from planner.deployment.collecting.estimating import (
     ATTENTION,
     CORRECTED,
     CRAMERS_V,
+    GAMMA,
     INDEPENDENCE,
     ODDS_RATIO,
     POPULATION,
+    UP_TO,
 )
 from planner.deployment.collecting.modelling import (
     COEFFICIENT,
@@ -192,7 +194,7 @@ def _questions(
         of_question = frame[frame["question"] == law.name]
         if len(of_question):
             blocks.append(Heading(law.name))
-            parts = [name for name, _ in parameters.joint.get(law.name, ())]
+            parts = [part.name for part in parameters.joint.get(law.name, ())]
             blocks += _question(law, of_question, parts, confidence)
     plain = frame[frame["group"] == ""]
     of_population = (plain["limits_for"] == POPULATION).all()
@@ -229,23 +231,22 @@ def _question(
     ordered = law.asked.in_order
     rounds = everybody[everybody["of"].str.startswith("round ")]
     last = rounds["of"].iloc[-1] if len(rounds) else ""
-    parts_shown = ("", last, "average of rounds", ATTENTION, CORRECTED)
+    up_to = [f"{part}{UP_TO}" for part in parts]
+    parts_shown = ("", last, "average of rounds", ATTENTION, CORRECTED, *up_to)
     for part in dict.fromkeys(parts_shown):
         rows = everybody[(everybody["of"] == part) & everybody["estimate"].notna()]
         if not len(rows):
             continue
-        rows = (
-            rows
-            if ordered
-            else rows.sort_values("estimate", ascending=False, kind="stable")
-        )
+        in_order = ordered or part in up_to
+        if not in_order:
+            rows = rows.sort_values("estimate", ascending=False, kind="stable")
         few = rows.head(_MOST_ANSWERS)
         left = len(rows) - _MOST_ANSWERS
         yield _answers(few, part, confidence)
         yield from said(
             [f"... and {left:,} more answers (see --json or --out)." * (left > 0)]
         )
-        if not ordered and rows["share"].notna().all():
+        if not in_order and rows["share"].notna().all():
             yield from said([_told_apart(few)])
             draw = partial(estimates_figure, few)
             key = f"answers {law.name} {part}"
@@ -717,6 +718,18 @@ def _grid(
         yield Table(title, tuple(grid(part, shares)), "details")
 
 
+def _direction(rows: DataFrame, first: str, second: str) -> str:
+    """Whether the higher of one ordered answer goes with the higher of the other."""
+    row = rows.loc[GAMMA]
+    value, low, high = map(float, row[_LIMITS])
+    shown = "not told" if isnan(value) else f"{value:.2f}"
+    return (
+        f"Goodman and Kruskal's gamma {shown} ({low:.2f} to {high:.2f}), p = {row['p']:.2g}: 1 if "
+        f"a higher answer to {first} always goes with a higher one to {second}, -1 if with a lower "
+        "one, 0 if neither."
+    )
+
+
 def _association(rows: DataFrame, first: str, second: str) -> list[str]:
     test = rows.loc[INDEPENDENCE]
     strength = rows.loc[CRAMERS_V]
@@ -728,6 +741,8 @@ def _association(rows: DataFrame, first: str, second: str) -> list[str]:
         f"{remark}.",
         f"Cramér's V {value:.2f} ({low:.2f} to {high:.2f}), the noise taken off.",
     ]
+    if GAMMA in rows.index:
+        fields.append(_direction(rows, first, second))
     odds = rows[rows.index.str.startswith(ODDS_RATIO)]
     with np.errstate(divide="ignore"):  # nearer to 1 than any other value that fits
         far = np.fmax(np.log(odds["lower"]), -np.log(odds["upper"].fillna(np.inf)))

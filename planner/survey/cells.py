@@ -259,9 +259,15 @@ class ColumnReader(dict[Cell, Code]):
 
     def _joined(self, cells: tuple[str, ...]) -> str:
         """One answer, blank if a part of it is missing."""
-        parts = [self._meant(cell, part) for part, cell in enumerate(cells)]
-        whole = all(part and folded(part) not in self.missing for part in parts)
-        return JOINED.join(parts) if whole else ""
+        parts = []
+        for part, cell in enumerate(cells):
+            text = self._meant(cell, part)
+            if not text or folded(text) in self.missing:
+                text = self._column.blanks[part] if self._column.blanks else ""
+            if not text:
+                return ""
+            parts.append(text)
+        return JOINED.join(parts)
 
     def _read(self, text: str) -> Code:
         if not text or folded(text) in self.missing:

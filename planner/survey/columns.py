@@ -37,6 +37,9 @@ class AnswerColumn(NamedTuple):
         Answers as people read them; a cell may have these, too.
     recoded:
         Cells, and what stands for each of them; for every part of a joined one.
+    blanks:
+        Of every part of a joined one the answer of who has none of its others, which a cell that
+        stands for no answer means; blank where the whole answer is missing then.
     """
 
     name: str
@@ -48,6 +51,7 @@ class AnswerColumn(NamedTuple):
     unticked: tuple[str, ...] | None = None
     labels: Pairs = ()
     recoded: tuple[Pairs, ...] = ()
+    blanks: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

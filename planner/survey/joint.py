@@ -18,9 +18,11 @@ from planner.survey.choices import Categorical
 from planner.survey.columns import AnswerColumn, Pairs
 from planner.survey.description import wrong
 from planner.survey.joining import Kinds, kinds_of_cells
-from planner.survey.levels import (
-    Level,
-)
+from planner.survey.levels import Level
+from planner.survey.ordinal import Ordinal
+
+AskedInJoint = Categorical | Ordinal
+"""A question of one answer that a joint one may be of."""
 
 # What a joint question has from those that it is of.
 _OF_THE_PARTS = {"levels", "rule", "label", "anchor", "known"}
@@ -48,7 +50,7 @@ class Joint(Categorical):
     joins: ClassVar[bool] = False
     kind: Literal["joint"] = "joint"  # type: ignore[assignment]
     of: values.Several[values.Name]
-    parts: values.Several[Categorical] = ()
+    parts: values.Several[AskedInJoint] = ()
     levels: values.Several[Level] = pydantic.Field(default=(), alias="level")
 
     @pydantic.model_validator(mode="after")
@@ -174,11 +176,12 @@ class Joint(Categorical):
             columns=column.columns or tuple(part.names[0] for part in parts),
             missing=self.missing or tuple(missing) or None,
             joined=True,
+            blanks=tuple(_blank_answer(part) for part in self.parts),
             recoded=tuple(map(_recoded, parts)),
         )
 
     @property
-    def together(self) -> tuple[Categorical, ...]:  # type: ignore[override]
+    def together(self) -> tuple[AskedInJoint, ...]:  # type: ignore[override]
         """Its parts."""
         return self.parts
 
@@ -195,14 +198,20 @@ def _joined_level(levels: tuple[Level, ...]) -> Level:
     )
 
 
-def _levels_of_answers(part: Categorical) -> list[tuple[str, str]]:
+def _levels_of_answers(part: AskedInJoint) -> list[tuple[str, str]]:
     """Each answer of a part with the name of its level."""
     return [(answer, level.name) for level in part.levels for answer in level.labels]
 
 
-def _budgets_of_answers(part: Categorical) -> list[float]:
+def _budgets_of_answers(part: AskedInJoint) -> list[float]:
     """The budget of each answer of a part."""
     return [level.epsilon for level in part.levels for _ in level.labels]
+
+
+def _blank_answer(part: AskedInJoint) -> str:
+    """The answer that a blank cell of a part stands for; blank where it stands for none."""
+    outside = part.no_answer if isinstance(part, Ordinal) else None
+    return outside or ""
 
 
 def _recoded(part: AnswerColumn) -> Pairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from planner.errors import InputError
 from planner.laws.answers import (
@@ -42,6 +42,7 @@ class Ordinal(Levelled):
     planner.errors.InputError: order is ('no', 'maybe') but must be each of 'no', 'yes' once. ...
     """
 
+    joins: ClassVar[bool] = True
     kind: Literal["ordinal"] = "ordinal"
     mechanism: str = CHANNEL
     order: values.Answers = ()
@@ -71,6 +72,16 @@ class Ordinal(Levelled):
         if not last:
             return listed
         return (*[answer for answer in listed if answer != last], last)
+
+    @property
+    def answers(self) -> list[str]:
+        """The answers, the lowest first; last the one outside the order."""
+        return list(self.ordered)
+
+    @property
+    def in_order(self) -> int:
+        """How many of the answers have an order: all but the one outside it."""
+        return len(self.ordered) - (self.no_answer is not None)
 
     @property
     def judged(self) -> list[str]:
@@ -167,6 +178,7 @@ class NumberCells(Ordinal):
     ``reason`` says why there are so many. Survey files have the number, not the cells.
     """
 
+    joins: ClassVar[bool] = False
     lower: values.Finite
     upper: values.Finite
     reason: str = ""

@@ -109,6 +109,16 @@ class BaseQuestion(Description):
         return (self,)
 
     @property
+    def answers(self) -> list[str]:
+        """The names of all answers, in their order where they have one; none of a number."""
+        return []
+
+    @property
+    def in_order(self) -> int:
+        """How many of the answers, the first ones, have an order, the lowest first; 0 for none."""
+        return 0
+
+    @property
     def anchor_of(self) -> str | None:
         """The name of the question whose anchor it is: its true answer is known."""
         return None
@@ -240,6 +250,11 @@ class Levelled(BaseQuestion):
         for level in self.levels:
             answers.extend(level.items)
         return tuple(answers)
+
+    @property
+    def answers(self) -> list[str]:
+        """The names of all answers, in their order where they have one."""
+        return self.plain_levels.item_names()
 
     @cached_property
     def objective(self) -> Objective:

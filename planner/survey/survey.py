@@ -15,6 +15,7 @@ import tomli_w
 
 from planner.errors import FileError, InputError
 from planner.files import read_text
+from planner.laws.answers import SHARES_UP_TO
 from planner.laws.schema import Document, Json
 from planner.limits import MAX_COUNT
 from planner.survey import values
@@ -22,7 +23,6 @@ from planner.survey.choices import Categorical
 from planner.survey.description import Description, Mistake, at, mistakes, wrong
 from planner.survey.joint import Joint
 from planner.survey.levels import require_distinct
-from planner.survey.question import BEST
 from planner.survey.questions import AnyQuestion, Question
 
 _LARGEST = 16  # MiB
@@ -30,10 +30,11 @@ _OF_A_PART = {
     "weight": 1.0,
     "targets": (),
     "rounds": None,
-    "mechanism": BEST,
     "criterion": "total",
     "anchor": None,
 }
+# Of an ordered part: what is estimated of it follows from the table.
+_OF_A_SCALE = {"scores": (), "wanted": SHARES_UP_TO}
 
 
 class Survey(Description):
@@ -237,18 +238,19 @@ class Survey(Description):
             )
         if part is None or not part.joins or joint.of.count(name) > 1:
             allowed = "two or three different questions of one answer each, in one joint question"
-            remedy = "Name others."
-            if part is not None and part.kind == "ordinal":
-                allowed = "a choice: a joint question takes no ordered scale"
-                remedy = (
-                    f'Write kind = "categorical" for {name!r}: its answers are then choices, and '
-                    "their order is not used. Leave out its order and scores."
-                )
-            raise InputError("of", name, allowed, remedy)
+            raise InputError("of", name, allowed, "Name others.")
         i = self.questions.index(part)
         remedy = f"It is asked within {joint.name!r}: say it there."
-        for key, usual in _OF_A_PART.items():
-            if getattr(part, key) != usual:
+        usual_mechanism = type(part).model_fields["mechanism"].default
+        expected = _OF_A_PART | {"mechanism": usual_mechanism}
+        for key, usual in expected.items():
+            if getattr(part, key, usual) != usual:
+                raise wrong(getattr(part, key), "left out", remedy, "question", i, key)
+        remedy = (
+            f"Of {joint.name!r} the people with each pair of answers are estimated."
+        )
+        for key, usual in _OF_A_SCALE.items():
+            if getattr(part, key, usual) != usual:
                 raise wrong(getattr(part, key), "left out", remedy, "question", i, key)
         # The worst case over cells is planned for: no part weighs its levels differently.
         remedy = "All pairs of answers count alike."

@@ -30,7 +30,7 @@ from planner.estimates.channel import (
     wanted_estimates,
 )
 from planner.estimates.counts import DrawnEstimates, Estimates
-from planner.estimates.cross_table import CrossTable, pair_tables
+from planner.estimates.cross_table import CrossTable, RelatedQuestion, pair_tables
 from planner.estimates.report_law import ReportLaw
 from planner.limits import CONFIDENCE, MAX_COUNT
 from planner.mechanisms import inputs
@@ -410,7 +410,9 @@ class Trial:
         parts = self.planned.deployed.together
         if len(parts) < 2 or self.asked.asked > _MOST_REPORTS:
             return []
-        questions = [(part.name, part.plain_levels.item_names()) for part in parts]
+        questions = []
+        for part in parts:
+            questions.append(RelatedQuestion(part.name, part.answers, part.in_order))
         cells = np.repeat(
             np.arange(self.people.size), self.asked.of_counts(self.people, rng)[1]
         )

@@ -45,7 +45,10 @@ MOST_TOGETHER = 3
 # A joint question has no levels of its own: its parts have them.
 _DERIVED = ("level", "rule", "label", "parts")
 # What is planned is the joint question, so that these are said of it and not of its parts.
-_OF_THE_WHOLE = ("weight", "target", "rounds", "mechanism", "criterion")
+_OF_THE_WHOLE = (
+    *("weight", "target", "rounds", "mechanism", "criterion"),
+    *("wanted", "scores"),
+)
 
 
 class TableCell(NamedTuple):

@@ -11,8 +11,10 @@ from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import cross_tables, estimates_table
 from planner.deployment.parameters import Parameters, survey_parameters
+from planner.deployment.questionnaire import questionnaire
 from planner.show.blocks import Sentence, Table
 from planner.show.results import result_blocks
+from planner.survey.survey import survey_from_text, survey_text
 from tests.refusals import refused
 
 YES_NO = ("yes", "no")
@@ -42,8 +44,8 @@ def test_margins_association_and_shares_stand_beside_the_cells(related):
     frame = table.to_pandas()
     law = parameters.questions[0]
     own = frame.set_index(["of", "answer"])
-    for part, _ in parameters.joint["all of them"]:
-        assert own.loc[part]["estimate"].sum() == pytest.approx(3000)
+    for part in parameters.joint["all of them"]:
+        assert own.loc[part.name]["estimate"].sum() == pytest.approx(3000)
     for one in cross_tables(
         parameters, law, collection.sums["all of them", None], 0.95
     ):
@@ -66,7 +68,7 @@ def test_grids_are_shown_with_their_test(related):
     headings = {
         each.heading for one in blocks if isinstance(one, Table) for each in one.columns
     }
-    names = [part for part, _ in parameters.joint["all of them"]]
+    names = [part.name for part in parameters.joint["all of them"]]
     for first, second in pairwise(names):
         assert f"Independence of {first} and {second}: Q = " in said
         assert {first, f"{second} = yes", f"{second} = no"} <= headings
@@ -81,10 +83,89 @@ def test_cells_that_are_not_the_pairs_are_refused(related):
         Parameters.of(changed | {"hash": content_hash(changed)})
 
 
-def test_an_ordered_scale_in_a_joint_question_is_refused_with_what_to_write():
+PAIN = Ordinal(
+    "pain",
+    [Level("open", 3.0, ["strong", "none"]), Level("other", 5.0, ["mild", "unsure"])],
+    order=["none", "mild", "strong"],
+    no_answer="unsure",
+)
+MOOD = Ordinal("mood", [Level("any", 5.0, ["low", "middle", "high"])], ask="And you?")
+
+
+@pytest.fixture(scope="module")
+def scales(tmp_path_factory):
+    """Parameters and estimates of two scales of which a higher answer goes with a lower one."""
+    place = tmp_path_factory.mktemp("scales")
+    rng = np.random.default_rng(8)
+    survey = Survey("s", 4000, (PAIN, MOOD, Joint("both", ("pain", "mood"))))
+    parameters = survey_parameters(plan_survey(survey))
+    steps = rng.integers(0, 3, 4000)
+    turned = np.where(rng.random(4000) < 0.7, 2 - steps, rng.integers(0, 3, 4000))
+    pain = np.array(["none", "mild", "strong"], dtype=object)[steps]
+    pain[:200] = ""  # who leaves it out is unsure
+    rows = zip(pain, np.array(["low", "middle", "high"])[turned], strict=True)
+    answers = place / "answers.csv"
+    answers.write_text("\n".join(["pain,mood", *map(",".join, rows)]) + "\n")
+    perturb_file(parameters, answers, place / "reports.parquet")
+    collection = collect(parameters, [place / "reports.parquet"])
+    return survey, parameters, collection, estimates_table(parameters, collection.sums)
+
+
+def test_scales_keep_their_order_in_a_joint_question(scales):
+    _, parameters, _, table = scales
+    own = table.to_pandas().set_index(["of", "answer"])
+    assert own.loc["pain"].index.tolist() == ["none", "mild", "strong", "unsure"]
+    assert own.loc["pain"].loc["unsure", "estimate"] == pytest.approx(200, abs=150)
+    both = own.loc["pain with mood"]
+    assert both.loc["gamma", "lower"] < both.loc["gamma", "estimate"] < -0.5
+    assert both.loc["gamma", "p"] < 1e-6
+    up_to = own.loc["pain up to"]
+    assert up_to.index.tolist() == ["none", "mild"]
+    sums = own.loc["pain"]["estimate"].cumsum()
+    assert up_to["estimate"].tolist() == pytest.approx(sums[:2].tolist())
+    (pain, mood) = parameters.joint["both"]
+    assert (pain.in_order, pain.outside, mood.in_order) == (3, "unsure", 3)
+
+
+def test_gamma_and_shares_up_to_an_answer_are_shown(scales):
+    _, parameters, collection, table = scales
+    blocks = result_blocks(parameters, collection, table, 0.95)
+    said = " ".join(one.text for one in blocks if isinstance(one, Sentence))
+    assert "Goodman and Kruskal's gamma -0." in said
+    titles = [one.title for one in blocks if isinstance(one, Table)]
+    assert "pain up to" in titles
+
+
+def test_a_scale_of_a_joint_question_is_asked_in_its_order(scales):
+    survey, parameters, *_ = scales
+    page = questionnaire(
+        survey, parameters.to_json().encode(), "https://example.org/reports"
+    )
+    listed = [page.index(f'"{answer}"') for answer in ("none", "mild", "strong")]
+    assert listed == sorted(listed)
+
+
+def test_a_survey_with_scales_in_a_joint_question_is_written_as_it_was_read(scales):
+    survey, *_ = scales
+    assert survey_from_text(survey_text(survey)) == survey
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("scores", (0, 1)), ("wanted", "counts"), ("mechanism", "opt0")],
+)
+def test_what_a_scale_within_a_joint_question_leaves_out(key, value):
     levels = [Level("any", 1.0, ["low", "high"])]
-    scale = Ordinal("pain", levels)
+    scale = Ordinal("pain", levels, **{key: value})
     choice = Categorical("smokes", levels)
-    joint = Joint("both", ("pain", "smokes"))
-    with refused("Write kind = \"categorical\" for 'pain'"):
-        Survey("clinic", 100, (scale, choice, joint))
+    with refused(key):
+        Survey("clinic", 100, (scale, choice, Joint("both", ("pain", "smokes"))))
+
+
+def test_an_order_of_more_answers_than_there_are_is_refused(scales):
+    _, parameters, *_ = scales
+    (joint,) = parameters.document["joint"]
+    parts = [dict(part, in_order=2) for part in joint["of"]]
+    changed = parameters.document | {"joint": [joint | {"of": parts}]}
+    with refused("in_order of 'pain' leaves out 2 answers", kind=FileError):
+        Parameters.of(changed | {"hash": content_hash(changed)})

@@ -333,6 +333,11 @@ def file_form() -> Document:
         "or how many people there are of each. Left out where there is none.",
     )
     part = schema.record({"name": TEXT, "answers": schema.list_of(TEXT)})
+    part["properties"]["in_order"] = schema.described(
+        schema.whole(2, MAX_COUNT),
+        "How many of the answers, the first ones, have an order, the lowest first. Left out where "
+        "none have.",
+    )
     joint = schema.described(
         schema.list_of(
             schema.record({"question": TEXT, "of": schema.list_of(part, 2)})

@@ -25,6 +25,7 @@ from planner.estimates.attention import Attention
 from planner.estimates.channel import ChannelEstimates, Estimate, weighted_channel
 from planner.estimates.counts import DrawnEstimates, Estimates, reach
 from planner.estimates.cross_table import CrossTable, pair_tables
+from planner.estimates.ordered_table import ordered_association
 from planner.estimates.rows import (
     NUMBERS,
     AnswerRow,
@@ -663,6 +664,8 @@ def _combined(
 RelatedRows = tuple[str, AnswerRows, Array | None]
 INDEPENDENCE = "independence"
 CRAMERS_V = "Cramér's V"
+GAMMA = "gamma"
+UP_TO = " up to"
 ODDS_RATIO = "odds ratio of "
 
 
@@ -683,15 +686,27 @@ def cross_tables(
 
 
 def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
-    """People of each answer of each part, by the part's name."""
+    """People of each answer of each part, by its name; of those in order also up to each."""
     margins = {}
     for table in tables:
-        for name, answers, lines in zip(
-            table.names, table.answers, table.lines, strict=True
-        ):
-            if name not in margins:
-                margins[name] = _counts(table, list(answers), lines)
+        for axis, name in enumerate(table.names):
+            if name in margins:  # as a part of another pair
+                continue
+            margins[name] = _counts(table, list(table.answers[axis]), table.lines[axis])
+            if table.in_order[axis]:
+                margins[f"{name}{UP_TO}"] = _up_to(table, axis)
     return margins
+
+
+def _up_to(table: CrossTable, axis: int) -> AnswerRows:
+    """People up to each answer in order of one of both questions, but the highest."""
+    lines = table.lines[axis]
+    ends = table.in_order[axis] - 1
+    people = table.people_in(np.cumsum(lines, axis=0)[:ends])
+    whole = table.people_in(lines).on_simplex()
+    processed = whole._replace(values=np.cumsum(whole.values)[:ends])
+    names = list(table.answers[axis][:ends])
+    return item_rows(([""] * ends, names), people, processed, table.confidence)
 
 
 def pair_rows(table: CrossTable) -> tuple[str, AnswerRows]:
@@ -711,18 +726,19 @@ def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
         f"{test.degrees} degrees of freedom, the noise of the reports in it", test.note
     )
     statistic = Estimate(test.statistic, None, np.nan, np.nan, note)
+    quantities = {INDEPENDENCE: statistic, CRAMERS_V: table.association}
+    chances = {INDEPENDENCE: test.p_value}
+    direction = ordered_association(table)
+    if direction is not None:
+        quantities[GAMMA] = direction.gamma
+        chances[GAMMA] = direction.p_value
     odds = places if len(places) > 3 else []
-    if table.counts.shape == (
-        2,
-        2,
-    ):  # the others' odds ratios are this one or its inverse
+    if table.counts.shape == (2, 2):
+        # The others' odds ratios are this one or its inverse.
         odds = places[:1]
-    quantities = {INDEPENDENCE: statistic, CRAMERS_V: table.association} | {
-        f"{ODDS_RATIO}{names[k]}": table.odds_ratio([i], [j])
-        for k, (i, j) in enumerate(odds)
-    }
-    p = np.full(len(quantities), np.nan)
-    p[0] = test.p_value
+    for k, (i, j) in enumerate(odds):
+        quantities[f"{ODDS_RATIO}{names[k]}"] = table.odds_ratio([i], [j])
+    p = np.array([chances.get(name, np.nan) for name in quantities])
     yield (
         f"{first} with {second}",
         _rows(table, list(quantities), list(quantities.values())),

@@ -306,7 +306,8 @@ def _take_kind(question: Document, number: int, kind: str) -> None:
     if kind != JOINT:
         set_kind(question, kind)
         return
-    set_kind(question, "categorical")
+    if not QUESTIONS[kind_of(question)].joins:
+        set_kind(question, "categorical")
     others = [other for other in joinable(document) if other != number]
     if not others:  # a pair needs a second question
         document["question"].append(new_question(names_of(document)))
