@@ -33,6 +33,7 @@ _ODF = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _ZIP = b"PK\x03\x04"
 _COMPOUND = b"\xd0\xcf\x11\xe0"  # of .xls, and of files with a password
 _CHUNK_BYTES = 2**16
+_BLOCK_ROWS = 1000
 _SAVE_AGAIN = "Save it as .xlsx without a password, or as CSV."
 
 
@@ -162,14 +163,26 @@ def _openpyxl_rows(path: Path, sheet_name: str | None) -> Iterator[Sequence[obje
         raise missing_library("Excel", "openpyxl") from error
     # A file that the library opens itself stays open where it is damaged.
     with path.open("rb") as file:
-        with warnings.catch_warnings():
-            # They are of colours and checks that no cell's value needs.
-            warnings.simplefilter("ignore")
+        with _without_warnings():
             book = load_workbook(file, read_only=True, data_only=True)
         name = _sheet_name(path, [sheet.title for sheet in book.worksheets], sheet_name)
         cells = book[name]
         cells.reset_dimensions()  # what a file says of its own size may be wrong
-        yield from cells.iter_rows(values_only=True)
+        rows = cells.iter_rows(values_only=True)
+        while True:
+            with _without_warnings():
+                block = list(islice(rows, _BLOCK_ROWS))
+            if not block:
+                return
+            yield from block
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Without those of openpyxl: of colours and checks that no cell's value needs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _calamine_rows(path: Path, sheet: str | None) -> Iterator[Sequence[object]]:

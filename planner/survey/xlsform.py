@@ -39,7 +39,10 @@ _SELECT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _OTHER = re.compile(r"\s+or[_ ](other|specify other)$", re.IGNORECASE)
-_FROM_FILE = re.compile(r"select[_ ](one|multiple)[_ ]from[_ ]file\b", re.IGNORECASE)
+_FROM_FILE = re.compile(
+    r"select[_ ](one|multiple)[_ ](from[_ ]file|external)\b", re.IGNORECASE
+)
+_SEARCH = re.compile(r"\bsearch\s*\(", re.IGNORECASE)  # as an appearance
 _NUMBERS = {
     "integer": True,
     "int": True,
@@ -48,7 +51,10 @@ _NUMBERS = {
     "add decimal prompt": False,
     "range": False,
 }
-_GROUP = re.compile("(begin|end)[_ ](group|repeat|lgroup|looped group)", re.IGNORECASE)
+_GROUP = re.compile(
+    "(?P<edge>begin|end)[_ ](group|(?P<repeat>repeat|lgroup|looped group|loop( over .+)?))",
+    re.IGNORECASE,
+)
 _PARAMETER = re.compile(r"(start|end)\s*=\s*(-?\d+(?:\.\d+)?)")
 _REFERENCE = re.compile(r"\$\{\s*([^}]*?)\s*\}")
 _HTML_TAG = re.compile(r"<[^<>]{1,500}>")
@@ -88,9 +94,9 @@ class _Enclosing:
         group = _GROUP.fullmatch(row.get("type", ""))
         if group is None:
             return False
-        if group[1].lower() == "begin":
+        if group["edge"].lower() == "begin":
             self.conditions.append(row.get("relevant", ""))
-            self.repeats.append(group[2].lower() == "repeat")
+            self.repeats.append(group["repeat"] is not None)
         elif self.repeats:
             self.conditions.pop()
             self.repeats.pop()
@@ -141,9 +147,9 @@ def survey_of_form(path: Path, given: Sequence[str] = ()) -> Imported:
         except _Unfit as unfit:
             left_out[name] = str(unfit)
             continue
-        references = ", ".join(_REFERENCE.findall(row.get("label", "")))
-        if references:
-            changed[name] = f"the form puts {references} where its text has {_DOTS}"
+        change = _change(row)
+        if change:
+            changed[name] = change
     if not questions:
         reason = "has no question with answers to choose, or for a number"
         remedy = "Is it an XLSForm?"
@@ -155,6 +161,17 @@ def survey_of_form(path: Path, given: Sequence[str] = ()) -> Imported:
     tables = ["[survey]\n" + _with_comments(survey)]
     tables += map(_question_text, questions.values())
     return Imported("\n".join(tables), left_out, changed)
+
+
+def _change(row: FormRow) -> str:
+    """What of a question that was taken reads or works otherwise than in the form."""
+    changes = []
+    references = ", ".join(_REFERENCE.findall(row.get("label", "")))
+    if references:
+        changes.append(f"the form puts {references} where its text has {_DOTS}")
+    if row.get("choice_filter"):
+        changes.append("the form shows some of its answers alone, by its choice_filter")
+    return "; ".join(changes)
 
 
 def _question_text(question: Document) -> str:
@@ -233,6 +250,12 @@ def _choice_name(row: FormRow) -> str:
     return row.get("name", row.get("value", ""))
 
 
+def _choice_label(row: FormRow) -> str:
+    """The text of a choice; blank where the form makes all of it while it is asked."""
+    label = plain_label(row.get("label", ""))
+    return label if label.strip(f"{_DOTS} ") else ""
+
+
 # -- questions -------------------------------------------------------------------------------
 
 
@@ -269,7 +292,7 @@ def _question(
         if bounds.codes:
             question["missing"] = ["", *bounds.codes]
         return question
-    if _FROM_FILE.match(kind):
+    if _FROM_FILE.match(kind) or _SEARCH.search(row.get("appearance", "")):
         raise _Unfit("its choices are in a file of their own")
     select = _SELECT.fullmatch(kind)
     if select is None:
@@ -290,7 +313,7 @@ def _answers(listed: str, choices: Mapping[str, Sequence[FormRow]]) -> dict[str,
     has_other = name != listed.strip()
     rows = [row for row in choices.get(name, []) if _choice_name(row)]
     rows = [row for row in rows if folded(row.get("disabled", "")) not in _YES]
-    answers = {_choice_name(row): plain_label(row.get("label", "")) for row in rows}
+    answers = {_choice_name(row): _choice_label(row) for row in rows}
     names = set(map(folded, answers))
     if len(names) < len(rows):
         raise _Unfit(f"its list {name!r} has two choices with the same name")

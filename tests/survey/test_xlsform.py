@@ -83,6 +83,25 @@ def surveycto(tmp_path):
     return form_of(tmp_path / "form.xlsx", **sheets)
 
 
+LOOPS = [
+    ("type", "name", "label", "appearance", "choice_filter"),
+    ("begin loop over vehicles", "loop"),
+    ("integer", "owned", "How many?"),
+    ("end loop",),
+    ("begin lgroup", "children"),
+    ("integer", "age", "How old?"),
+    ("end lgroup",),
+    ("select_one_external towns", "town", "Town?"),
+    ("select_one shop", "shop", "Shop?", "minimal search('shops')"),
+    ("select_one shop", "nearest", "Nearest?", None, "city=${city}"),
+]  # fmt: skip
+SHOPS = [
+    ("list_name", "name", "label"),
+    ("shop", "a", "${first} ${second}"),
+    ("shop", "b", "Bakery"),
+]
+
+
 def filled(text):
     return survey_from_text(text.replace('= ""', "= 3"))
 
@@ -122,6 +141,19 @@ def test_a_form_of_surveycto_in_its_own_language_with_skips_and_markup(surveycto
         "smokes": condition, "old": "it is disabled", "born": condition,
         "cigarettes": condition, "town": "its choices are in a file of their own",
     }  # fmt: skip
+
+
+def test_loops_searches_and_filters_of_a_form_are_told(tmp_path):
+    made = survey_of_form(form_of(tmp_path / "form.xlsx", survey=LOOPS, choices=SHOPS))
+    (nearest,) = filled(made.text).questions
+    assert (nearest.ordered, nearest.label) == (("a", "b"), (("b", "Bakery"),))
+    again = "it is asked again and again of one person"
+    elsewhere = "its choices are in a file of their own"
+    assert made.left_out == {
+        "owned": again, "age": again, "town": elsewhere, "shop": elsewhere,
+    }  # fmt: skip
+    filtered = "the form shows some of its answers alone, by its choice_filter"
+    assert made.changed == {"nearest": filtered}
 
 
 def test_a_condition_that_all_who_take_part_meet_leaves_nothing_out(surveycto):
