@@ -528,7 +528,8 @@ class OrderedEstimates(WithDataFrame):
         middle = self.quantile()
         return (
             f"Cumulative shares from {self.users:,} reports; median {middle.answer}, "
-            f"between {middle.lower} and {middle.upper} with {self.confidence:.0%} confidence."
+            f"between {middle.lower} and {middle.upper} with {100 * self.confidence:g} % "
+            "confidence."
         )
 
     def columns(self) -> Columns:

@@ -278,7 +278,7 @@ def _said_of_quantile(name: str, quantile: QuantileEstimate, confidence: float) 
     limits = ""
     if quantile.lower != quantile.upper:
         limits = f", between {quantile.lower} and {quantile.upper}"
-    return f"{name}: {quantile.answer}{limits} with {confidence:.0%} confidence"
+    return f"{name}: {quantile.answer}{limits} with {100 * confidence:g} % confidence"
 
 
 def _quantile_rows(estimates: OrderedEstimates, edges: Array | None) -> list[AnswerRow]:
@@ -298,7 +298,7 @@ def _said_of_number(estimates: OrderedEstimates, edges: Array, share: float) -> 
     """Which number a quantile is, and between which it lies."""
     value, least, most = number_at(estimates, edges, share)
     limits = f"between {least:.6g} and {most:.6g}"
-    sure = f"with {estimates.confidence:.0%} confidence"
+    sure = f"with {100 * estimates.confidence:g} % confidence"
     return f"{value:.6g} on the consistent curve, {limits} {sure}"
 
 

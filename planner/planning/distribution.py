@@ -200,9 +200,9 @@ def plan_distribution(
         next_error = _noise(next_channel, people, finer)
         if _ERRORS_A_CELL * next_error > 1 / finer:
             reason = (
-                f"{chosen} cells: a share up to one has a standard error of {error:.2%}, with "
-                f"{finer} cells of {next_error:.2%}, more than a quarter of the "
-                f"{1 / finer:.1%} in a cell."
+                f"{chosen} cells: a share up to one has a standard error of {100 * error:.2f} %, "
+                f"with {finer} cells of {100 * next_error:.2f} %, more than a quarter of the "
+                f"{100 / finer:.1f} % in a cell."
             ).replace("%", " %")
             break
         chosen = finer

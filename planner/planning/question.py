@@ -476,7 +476,7 @@ class QuestionPlan(WithDataFrame):
         """What it gets, and its mechanism."""
         share = ""
         if not self.question.apart:
-            share = f", {self.part.share:.1%} of the budgets"
+            share = f", {100 * self.part.share:.1f} % of the budgets"
         return (
             f"{self.name}: {self.part.people:,} people{share}, {self.mechanism_label}."
         )

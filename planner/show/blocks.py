@@ -217,6 +217,18 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g} %" if math.isfinite(share) else "no share"
 
 
+def percent_with(decimals: int, share: float) -> str:
+    """A share in per cent with so many decimals; what rounds to 0 has no sign.
+
+    Examples
+    --------
+    >>> percent_with(1, 0.17549), percent_with(1, -0.0002)
+    ('17.5 %', '0.0 %')
+    """
+    text = f"{100 * share:.{decimals}f} %"
+    return text.removeprefix("-") if float(text.partition(" ")[0]) == 0 else text
+
+
 def percent_up(share: float) -> str:
     """A share in per cent, rounded up to one decimal.
 

@@ -47,6 +47,7 @@ from planner.show.blocks import (
     column,
     people,
     percent,
+    percent_with,
     rows_table,
     said,
 )
@@ -250,12 +251,14 @@ def _question(
             yield from said([_told_apart(few)])
             draw = partial(estimates_figure, few)
             key = f"answers {law.name} {part}"
-            alt = f"Estimated people by answer; bars are {confidence:.0%} intervals."
+            alt = (
+                f"Estimated people by answer; bars are {percent(confidence)} intervals."
+            )
             yield Figure("People by answer", draw, alt, key, "page")
     if len(rounds):
         draw = partial(over_rounds_figure, rounds[rounds["estimate"].notna()])
         alt = "Estimates of the largest answers, round by round; bands are "
-        alt += f"{confidence:.0%} intervals."
+        alt += f"{percent(confidence)} intervals."
         yield Figure(
             f"{law.name}, round by round", draw, alt, f"rounds {law.name}", "page"
         )
@@ -300,7 +303,7 @@ def _model_blocks(rows: DataFrame, confidence: float) -> Iterator[Block]:
             column(heading, of_kind["level"]),
             column("estimate", map(_model_figure, of_kind.itertuples()), str),
             column(
-                f"{confidence:.0%} interval",
+                f"{percent(confidence)} interval",
                 map(_model_limits, of_kind.itertuples()),
                 str,
             ),
@@ -312,21 +315,23 @@ def _model_blocks(rows: DataFrame, confidence: float) -> Iterator[Block]:
 
 def _model_figure(row: Any) -> str:
     """A share in per cent, another number to three digits."""
-    return f"{row.estimate:.3g}" if isnan(row.share) else f"{row.share:.1%}"
+    return f"{row.estimate:.3g}" if isnan(row.share) else percent_with(1, row.share)
 
 
 def _model_limits(row: Any) -> str:
     """From the lower to the upper limit, in the same unit."""
     if isnan(row.share):
         return f"{row.lower:.3g} to {row.upper:.3g}"
-    return f"{row.lower:.1%} to {row.upper:.1%}"
+    return f"{percent_with(1, row.lower)} to {percent_with(1, row.upper)}"
 
 
 def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
     columns = [
         column("answer", rows["answer"]),
         column("estimate", map(_estimate, rows.itertuples()), str),
-        column(f"{confidence:.0%} interval", map(_interval, rows.itertuples()), str),
+        column(
+            f"{percent(confidence)} interval", map(_interval, rows.itertuples()), str
+        ),
     ]
     if rows["processed"].notna().any():
         columns.append(column("processed", map(_processed, rows.itertuples()), str))
@@ -415,7 +420,7 @@ def _side_by_side(groups: DataFrame, figure: str, confidence: float) -> Iterator
             heading = f"{value} ({group_rows['users'].iloc[0]:,})"
             columns.append(column(heading, [cells[name] for name in answers], str))
         variable = rows["group"].iloc[0].partition(" = ")[0]
-        title = f"By {variable}: {figure}, {confidence:.0%} interval"
+        title = f"By {variable}: {figure}, {percent(confidence)} interval"
         if part:
             title += f", {part}"
         yield Table(title, tuple(columns), "everybody")
@@ -714,7 +719,7 @@ def _grid(
             else f"{100 * x:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
             for x, low, high in part[_SHARES].itertuples(index=False)
         ]
-        title = f"{conditional} among {among}, {confidence:.0%} interval"
+        title = f"{conditional} among {among}, {percent(confidence)} interval"
         yield Table(title, tuple(grid(part, shares)), "details")
 
 

@@ -111,7 +111,7 @@ def solve_channel(
         ),
     )
     if _excess(channel) > 10 * tolerance:
-        reason = f"The caps cannot be kept: one is exceeded by {_excess(channel):.1%}"
+        reason = f"The caps cannot be kept: one is exceeded by {100 * _excess(channel):.1f} %"
         raise InfeasibleError(reason, "Raise the caps, or the budgets.")
     solved, bound = (
         float(estimator) * question.unit

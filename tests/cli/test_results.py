@@ -144,7 +144,7 @@ def test_limits_beyond_what_can_be_are_marked(place):
     cells = dict(
         zip(
             columns["answer"],
-            zip(columns["estimate"], columns["95% interval"], strict=True),
+            zip(columns["estimate"], columns["95 % interval"], strict=True),
             strict=True,
         )
     )
@@ -235,8 +235,8 @@ def test_quartiles_and_means_of_groups_stand_with_their_group(tmp_path):
         shown("perturb", params, "--data", answers, "--out", out)
     words = ("aggregate", params, tmp_path / "reports", "--by", "region")
     page = " ".join(shown(*words, "--report", tmp_path / "r.html").split())
-    assert "In north: median: many with 95% confidence." in page
-    assert "In south: median: few with 95% confidence." in page
+    assert "In north: median: many with 95 % confidence." in page
+    assert "In south: median: few with 95 % confidence." in page
     html = (tmp_path / "r.html").read_text()
     rows = json.loads(shown(*words, "--json"))["estimates"]
     means = [row for row in rows if row["answer"] == "mean" and " = " in row["group"]]

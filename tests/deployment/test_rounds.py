@@ -346,7 +346,7 @@ def test_a_round_that_was_misdeclared_is_said_wherever_it_counts():
     sums = {n: Aggregate(1000, np.array([active, active // 2, active // 4, active // 4, active]))
             for n, active in ((1, 500), (2, 300), (3, 480))}  # fmt: skip
     said = {of: rows.remarks[0] for of, rows in round_rows(law, sums, 2, 0.95)}
-    few = "in round 2 30.0% reported a value: about 40% changed more often"
+    few = "in round 2 30.0 % reported a value: about 40 % changed more often"
     assert [of for of, text in said.items() if few in text] == [
         "round 2", "rounds 1 to 2", "rounds 2 to 3", "average of rounds",
         "change from 1 to 2", "change from 2 to 3",

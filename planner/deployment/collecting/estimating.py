@@ -591,8 +591,8 @@ def _round(
         active = int(counted.counts[-1])
         counted = Aggregate(active, counted.counts[:-1])
         missing = max(0.0, 1 - parts * active / people)
-        note = f"in round {number} {active / people:.1%} reported a value: "
-        note += f"about {missing:.0%} changed more often"
+        note = f"in round {number} {100 * active / people:.1f} % reported a value: "
+        note += f"about {100 * missing:.0f} % changed more often"
     if not counted.users:
         raise InputError.because(
             "reports", f"of {law.name!r} all are blanks", "Collect more."

@@ -298,7 +298,7 @@ def test_the_organisers_page_is_on_this_machine_alone(running):
     assert "no estimates before 5 reports" in page
     send(port, iter(lines_of(reports_of(parameters, 9))))
     files = sorted(running[1].rglob("*"))
-    assert "95% interval" in asked(port + 1, "GET", "/")[2]
+    assert "95 % interval" in asked(port + 1, "GET", "/")[2]
     assert sorted(running[1].rglob("*")) == files  # reading changes nothing
     for site in ("cross-site", "same-site"):
         assert asked(port + 1, "GET", "/", Sec_Fetch_Site=site)[0] == 403
