@@ -31,7 +31,7 @@ from planner.mechanisms.words import seeded_words
 from planner.planning.datasets import AnswerCounts
 from planner.planning.plan import compare_plans, plan_survey
 from planner.planning.sampled import ACKNOWLEDGEMENTS
-from planner.show.blocks import Facts, people, percent
+from planner.show.blocks import Facts, people, percent, quantity
 from planner.show.json import plan_json
 from planner.show.plan import question_blocks
 from planner.survey.asked_again import AskedAgain
@@ -261,11 +261,10 @@ def check_faces(plan, planned):
     if planned.question.apart:
         assert f"{people(planned.total_error)} people" in shown
         return
-    unit = "" if planned.question.of_mean else " people"
-    assert {
-        f"{people(planned.total_error)}{unit}",
-        percent(planned.error_share),
-    } <= shown
+    error = f"{people(planned.total_error)} people"
+    if planned.question.of_mean:
+        error = quantity(planned.total_error)
+    assert {error, percent(planned.error_share)} <= shown
     view = planned.outsiders()
     told = next(one for one in plan.outsiders().questions if one.question == "q")
     json = next(

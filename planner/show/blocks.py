@@ -151,12 +151,29 @@ def listed(levels: Sequence[T], most: int, written: Callable[[T], str] = str) ->
 
 
 def people(number: float | None) -> str:
-    """A number of people, or of a mean's units, whole unless it is small: then with four digits.
+    """A number of people, also of an error: whole, but for two digits of less than ten.
 
     Examples
     --------
-    >>> people(4896.24), people(0.0123456), people(None), people(math.inf)
-    ('4,896', '0.01235', '', 'undefined')
+    >>> people(4896.24), people(61.14), people(9.96), people(0.0123456), people(None)
+    ('4,896', '61', '10', '0.012', '')
+    >>> people(math.inf)
+    'undefined'
+    """
+    if number is None or math.isnan(number):
+        return ""
+    if math.isinf(number):
+        return "undefined"
+    return f"{number:,.0f}" if abs(number) >= 9.95 else f"{number:.2g}"
+
+
+def quantity(number: float | None) -> str:
+    """A mean, or its error, in its own unit: four digits, and more of whole hundreds.
+
+    Examples
+    --------
+    >>> quantity(4896.24), quantity(61.142), quantity(0.0123456), quantity(math.inf)
+    ('4,896', '61.14', '0.01235', 'undefined')
     """
     if number is None or math.isnan(number):
         return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from planner.laws.answers import COUNTS
@@ -29,6 +29,7 @@ from planner.show.blocks import (
     column,
     people,
     percent,
+    quantity,
     said,
 )
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
@@ -267,6 +268,11 @@ def whose_answers(model: AnswerRateModel) -> str:
 def words(plan: QuestionPlan) -> KindWords:
     """What is said of its kind alone."""
     return WORDS[plan.question.kind]
+
+
+def error_text(plan: QuestionPlan) -> Callable[[float | None], str]:
+    """How its errors are written: as people, or in the unit of a mean."""
+    return quantity if plan.question.of_mean else people
 
 
 def objective_name(plan: QuestionPlan) -> str:
@@ -567,9 +573,11 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     deployed = ways[0]
     anew = drawn_anew(again)
 
+    in_unit = error_text(question)
+
     def error(*squared: float | None) -> str:
         return " / ".join(
-            people(question.part.total(scheme))
+            in_unit(question.part.total(scheme))
             for scheme in squared
             if scheme is not None
         )
@@ -584,7 +592,7 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
         column(
             "a round",
             [question.part.total(scheme.each) for scheme in ways],
-            people,
+            in_unit,
             bars=True,
         ),
         column(

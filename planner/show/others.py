@@ -35,6 +35,7 @@ from planner.show.blocks import (
     lowered,
     people,
     percent,
+    quantity,
     rows_table,
     said,
 )
@@ -84,10 +85,12 @@ def changed_sentence(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> s
     """What moved, against the survey as it is, in one sentence."""
     written = error_units(plan)[unit]
     name = kinds.objective_name(plan)
-    now = people(float(error_units(explored)[unit](explored.total_error)))
+    in_unit = people if unit == "people" else quantity
+    now = in_unit(float(error_units(explored)[unit](explored.total_error)))
     if explored is plan:
         return f"As in the survey: {name} {now} {unit}."
-    text = f"{name.capitalize()} from {people(float(written(plan.total_error)))} to {now} {unit}"
+    before_text = in_unit(float(written(plan.total_error)))
+    text = f"{name.capitalize()} from {before_text} to {now} {unit}"
     before = plan.fact(ByLevel)
     after = explored.fact(ByLevel)
     if before is None or after is None or len(before.names) != len(after.names):
@@ -100,10 +103,9 @@ def changed_sentence(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> s
         for question_name, old, new in pairs
         if abs(new / old - 1) > SAME_ERROR
     ]
-    moved = [
-        f"{question_name!r} from {people(old)} to {people(new)}"
-        for question_name, old, new in others
-    ]
+    moved = []
+    for question_name, old, new in others:
+        moved.append(f"{question_name!r} from {people(old)} to {people(new)}")
     if not moved:
         return f"{text}; no level's error moved."
     rest = "" if len(moved) == len(before.names) else "; nothing else moved"
@@ -166,7 +168,9 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", percent(best.answer_rate)),
         Fact(
-            "error of the mean", people(best.rmse), f"{whose} of people drawn at random"
+            "error of the mean",
+            quantity(best.rmse),
+            f"{whose} of people drawn at random",
         ),
     )
     low = rounded_up(best.flat_lower, 2)
@@ -225,16 +229,16 @@ def _curves(plan: AnswerRatePlan) -> list[Table]:
         *places,
         column("answer, %", 100 * curve.answer_rate, ".1f"),
         column(
-            "BiSample-MD", (people(e) if ok else "unreliable" for e, ok in rated), str
+            "BiSample-MD", (quantity(e) if ok else "unreliable" for e, ok in rated), str
         ),
     ]
     if channels is not None:
-        columns.append(column("channel", channels.channel_errors(budgets), people))
+        columns.append(column("channel", channels.channel_errors(budgets), quantity))
     forced = (
         *places,
         column("missing", curve.missing_rate_rmse, ".5f"),
-        column("forced, at the top", curve.top_rmse, people),
-        column("forced, at random", curve.random_rmse, people),
+        column("forced, at the top", curve.top_rmse, quantity),
+        column("forced, at random", curve.random_rmse, quantity),
     )
     accent = budgets.tolist().index(plan.best_planned.epsilon)
     return [
@@ -264,13 +268,14 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
     """Measured errors beside predicted ones."""
     plan = trial.planned
     best = min(results, key=lambda result: result.predicted)
+    in_unit = kinds.error_text(plan)
     columns = [
         column("mechanism", (result.label for result in results)),
         column(
-            plan.question.unit, [result.error for result in results], people, bars=True
+            plan.question.unit, [result.error for result in results], in_unit, bars=True
         ),
-        column("±", (people(result.spread) for result in results), str),
-        column("predicted", (result.predicted for result in results), people),
+        column("±", (in_unit(result.spread) for result in results), str),
+        column("predicted", (result.predicted for result in results), in_unit),
     ]
     held = again = ""
     if results[0].covered is not None:
@@ -298,12 +303,13 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
 
 def measured_facts(trial: Trial, deployed: Simulated) -> Facts:
     """What the plan's own mechanism has, and what was predicted of it."""
-    spread = "" if deployed.spread is None else f" ± {people(deployed.spread)}"
+    in_unit = kinds.error_text(trial.planned)
+    spread = "" if deployed.spread is None else f" ± {in_unit(deployed.spread)}"
     measured = Fact(
         f"measured {kinds.objective_name(trial.planned)}",
-        people(deployed.error) + spread,
+        in_unit(deployed.error) + spread,
     )
-    return Facts((measured, Fact("predicted", people(deployed.predicted))))
+    return Facts((measured, Fact("predicted", in_unit(deployed.predicted))))
 
 
 def one_survey(

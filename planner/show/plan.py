@@ -174,7 +174,7 @@ def pictures(question: QuestionPlan) -> list[Block]:
         column(
             question.question.unit,
             [option.error for option in ranked],
-            people,
+            kinds.error_text(question),
             bars=True,
         ),
         column("against the plan", (option.against for option in ranked), change),
@@ -336,7 +336,8 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     in_round = kinds.in_round(question)
     unit = " people" * (not question.question.of_mean)
     name = f"{kinds.objective_name(question)}{in_round}"
-    error = people(question.total_error) + unit
+    in_unit = kinds.error_text(question)
+    error = in_unit(question.total_error) + unit
     typically = f"how far {kinds.words(question).off(question.question)}, typically"
     facts = [Fact(name, error, kinds.answers(question), typically)]
     share = percent(question.error_share)
@@ -347,18 +348,18 @@ def _errors(question: QuestionPlan) -> list[Fact]:
     common = question.error_if_common
     if common is not None:
         name = f"of an answer that everybody has{in_round}"
-        facts.append(Fact(name, people(common) + unit))
+        facts.append(Fact(name, in_unit(common) + unit))
     if (drawn := question.drawn_error) is not None:
         of_half = percent(drawn / part.whole)
         facts.append(
-            Fact("of people drawn at random, at most", f"{people(drawn)} ({of_half})")
+            Fact("of people drawn at random, at most", f"{in_unit(drawn)} ({of_half})")
         )
     rounds = question.question.rounds
     if again is None or rounds is None:
         return facts
     which = f"if answers stay / {kinds.drawn_anew(rounds)}", "likewise"
     for (name, *both), said_of in zip(again.beside, which, strict=True):
-        stays, anew = (people(part.total(variance)) for variance in both)
+        stays, anew = (in_unit(part.total(variance)) for variance in both)
         facts.append(Fact(f"{name}, {said_of}", f"{stays} / {anew}{unit}"))
     return facts
 

@@ -45,9 +45,9 @@ from planner.show.blocks import (
     Table,
     as_exact_as,
     column,
-    people,
     percent,
     percent_with,
+    quantity,
     rows_table,
     said,
 )
@@ -507,7 +507,7 @@ def _number(value: float, row: _Row) -> str:
     spread = (row.upper - row.lower) / 2
     if np.isnan(spread):
         spread = row.standard_error
-    return as_exact_as(value, spread) if spread > 0 else people(value)
+    return as_exact_as(value, spread) if spread > 0 else quantity(value)
 
 
 def _possible(row: _Row) -> tuple[float, float]:

@@ -186,7 +186,7 @@ def test_a_minimax_plan_states_the_error_of_an_answer_that_everybody_has():
     stated = {fact.name: fact.value for fact in facts.facts}
     assert (
         stated["of an answer that everybody has"]
-        == f"{made.error_if_common:.4g} people"
+        == f"{made.error_if_common:.0f} people"
     )
 
 

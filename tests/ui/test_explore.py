@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from planner.planning.plan import plan_survey
-from planner.show.blocks import people
+from planner.show.blocks import people, quantity
 from planner.survey.survey import settle
 from planner.ui.document import cleaned, example_document, word_of
 from tests.documents import ROOT
@@ -87,5 +87,7 @@ def test_what_else_is_moved_is_written_where_the_survey_has_it(example, label, v
     assert not app.warning
     said = words(app)
     by_label(app.button, "Use these budgets").click().run()
-    assert f" to {people(planned(app).total_error)} " in said
+    question = planned(app)
+    written = quantity if question.question.of_mean else people
+    assert f" to {written(question.total_error)} " in said
     assert "As in the survey" in words(app)
