@@ -20,7 +20,9 @@ from planner.errors import ConvergenceError, InputError
 from planner.planning.option import Curve
 from planner.planning.share_search import search_shares
 
-_PROVEN = 1e-6  # largest relative gap of shares of convex errors that are returned
+# Largest relative gap of shares of convex errors that are returned. It is below 1e-8, but where
+# errors are themselves known to fewer digits: of large budgets.
+_PROVEN = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +68,8 @@ class Allocation:
         The questions, the share of its budgets that each gets, sum at most 1, and its error per
         user, shape ``(k,)``.
     value, lower_bound, relative_gap:
-        The objective at these shares; no others have one below the bound: to 1e-6 where all errors
-        are convex, else to a few per cent.
+        The objective at these shares; no others have one below the bound: to 1e-3, and mostly
+        1e-8, where all errors are convex, else to a few per cent.
     some_each, best_each:
         The alternative, of so many questions a person as were asked for, or else are best; and
         with the best number.
@@ -119,7 +121,7 @@ def allocate(
     ------
     InputError, ConvergenceError
         No question, a repeated name, or more asked than there are; the shares of convex errors
-        could not be proven optimal to a relative 1e-6.
+        could not be proven optimal to a relative 1e-3.
 
     Examples
     --------
@@ -144,7 +146,7 @@ def allocate(
     if all(curve.convex for curve in curves) and not gap <= _PROVEN:
         raise ConvergenceError(
             f"The shares are proven optimal only to {gap:.1e}",
-            "Bring the weights of the questions closer together.",
+            "Bring weights and budgets of the questions closer together.",
         )
     alone = curves if alone is None else alone
     best = best_some_each(alone)

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from planner import (
+    Level,
+    Numeric,
     Objective,
+    Ordinal,
     PrivacyPolicy,
+    Survey,
     allocate,
     best_design,
     choice_curve,
     mean_curve,
+    plan_survey,
     solve,
 )
 from planner.mechanisms.rivals import bisample_variance
@@ -242,3 +247,17 @@ def test_the_number_of_questions_grows_with_the_budget(epsilon, asked):
     every = [9 / k / np.tanh(epsilon / k / 2) ** 2 for k in range(1, 9)]
     assert best.asked == 1 + int(np.argmin(every)) == asked
     assert best.value == pytest.approx(9 * min(every))
+
+
+def test_large_budgets_of_counts_and_numbers_are_shared():
+    """A real file's questions: their errors, of channels, are known to five or six digits alone."""
+    scale = Level("all", 12.0, ["1", "2", "3", "4", "5", "6"])
+    questions = (
+        Ordinal("gender", [Level("all", 12.0, ["1", "2"])]),
+        Ordinal("education", [scale]),
+        Numeric("age", lower=13, upper=65, epsilon=12),
+        Numeric("score", lower=3, upper=36, epsilon=12),
+    )
+    split = plan_survey(Survey("s", 700, questions)).allocation
+    assert split.relative_gap < 1e-4
+    assert split.shares.sum() == pytest.approx(1)
