@@ -120,8 +120,8 @@ def reading_of(
     """What the options say of a file of answers; the rest is found out."""
     from planner.survey.tables import Reading
 
-    text: Document = {"delimiter": delimiter.replace("\t", "tab"), "encoding": encoding}
-    text["decimal"] = decimal
+    spelt = {"\t": "tab", " ": "blank"}.get(delimiter, delimiter)
+    text: Document = {"delimiter": spelt, "encoding": encoding, "decimal": decimal}
     return Reading(
         **text, skip_rows=skip_rows, place_unlisted=unlisted, first_item=first
     )

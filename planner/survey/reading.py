@@ -119,7 +119,7 @@ class AnswerFile:
         persons = self.table.persons_twice()
         if persons:
             parts.append(
-                f"column {persons!r} has one twice or more: is every row a person?"
+                f"column {persons!r} has the same twice: not every row may be a person"
             )
         if self.table.blank:
             blank = f"{counted(self.table.blank, 'blank line')} at the end"

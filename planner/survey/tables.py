@@ -21,7 +21,7 @@ from planner.survey.rows import (
     system_errors,
 )
 from planner.survey.spreadsheets import SPREADSHEETS, open_spreadsheet
-from planner.survey.text_files import TRANSACTIONS, open_text
+from planner.survey.text_files import BLANK, TRANSACTIONS, open_text
 from planner.survey.typed_files import (
     open_json_lines,
     open_parquet,
@@ -31,6 +31,8 @@ from planner.survey.typed_files import (
 _LONGEST_LIST = 300  # letters of the names of columns, in an error
 _NUMBERED = re.compile(r"(.*\S)\s*#([1-9][0-9]{0,3})", re.DOTALL)
 _ROWS_LOOKED_AT = 2**14
+_MOST_ROWS_A_PERSON = 20
+_SPELT_OUT = {"tab": "\t", "blank": BLANK}
 _FORMS: dict[str, Callable[[Path, int], OpenedFile]] = {
     ".jsonl": open_json_lines,
     ".ndjson": open_json_lines,
@@ -54,13 +56,13 @@ _OF_COUNTS = re.compile(
 class Reading(Description):
     """How a file of answers is read; what is left out is found out.
 
-    ``delimiter`` is one of comma, semicolon, tab and bar; ``encoding`` one that Python knows;
-    ``decimal`` the mark of decimals. ``skip_rows`` are rows above the header. With
+    ``delimiter`` is one of comma, semicolon, tab, bar and blank; ``encoding`` one that Python
+    knows; ``decimal`` the mark of decimals. ``skip_rows`` are rows above the header. With
     ``place_unlisted``, answers that no level lists take the places, in their order, that levels
     without a list have. ``first_item`` keeps the first item of each transaction.
     """
 
-    delimiter: Literal[",", ";", "|", "tab"] | None = None
+    delimiter: Literal[",", ";", "|", "tab", "blank"] | None = None
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
     skip_rows: int = Field(default=0, ge=0)
@@ -198,20 +200,25 @@ class AnswerTable:
             return
 
     def persons_twice(self) -> str:
-        """The column of persons that has one twice, in the first rows; empty if there is none."""
+        """The column of persons that has one twice, in the first rows; empty if there is none.
+
+        One with few values is a code that is called so: PID is a party, too.
+        """
         places = []
         for k, title in enumerate(self.header):
             if _OF_PERSONS.fullmatch(folded(title)):
                 places.append(k)
         if not places:
             return ""
-        seen: list[set[str]] = [set() for _ in places]
+        listed: list[list[str]] = [[] for _ in places]
         for _, row in islice(self._readable_rows(), _ROWS_LOOKED_AT):
-            for persons, column_index in zip(seen, places, strict=True):
-                cell = folded(row[column_index])
-                if cell and cell in persons:
-                    return self.header[column_index]
-                persons.add(cell)
+            for cells, column_index in zip(listed, places, strict=True):
+                cells.append(folded(row[column_index]))
+        for cells, column_index in zip(listed, places, strict=True):
+            given = list(filter(None, cells))
+            persons = set(given)
+            if len(persons) < len(given) <= _MOST_ROWS_A_PERSON * len(persons):
+                return self.header[column_index]
         return ""
 
     def require_persons(self, answer_column: int, answers: int) -> None:
@@ -258,11 +265,11 @@ def open_table(
         require_size(path, path.stat().st_size)
         suffix = path.suffix.lower()
         if suffix not in _FORMS:
-            delimiter = reading.delimiter
+            delimiter = reading.delimiter or ""
             opened = open_text(
                 path,
                 column_names,
-                delimiter="\t" if delimiter == "tab" else delimiter,
+                delimiter=_SPELT_OUT.get(delimiter, delimiter) or None,
                 encoding=reading.encoding,
                 skip_rows=reading.skip_rows,
                 as_lists=reading.place_unlisted,

@@ -10,15 +10,18 @@ from __future__ import annotations
 import codecs
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from planner.errors import FileError, InputError
 from planner.laws.levels import folded
 from planner.limits import MEBIBYTE
 from planner.survey.rows import NumberedRows, OpenedFile
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 LONGEST_LINE = 4 * MEBIBYTE
 TRANSACTIONS = (".dat", ".data", ".txt")
@@ -30,7 +33,14 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _ENCODING_NAMES = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1"}
-_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+BLANK = " "  # one or more stand between cells
+_DELIMITERS = {
+    ",": "commas",
+    ";": "semicolons",
+    "\t": "tabs",
+    "|": "bars",
+    BLANK: "blanks",
+}
 Lines = Callable[[], Iterator[str]]  # reads a text from its beginning
 
 
@@ -56,7 +66,11 @@ def open_text(
     sample = list(islice(lines(), _SAMPLE))
     marks = list(_DELIMITERS) if delimiter is None else [delimiter]
     fits = {mark: _fit(sample, mark, column_names) for mark in marks}
-    best = max(marks, key=fits.__getitem__)
+    if delimiter is None and not (fits[BLANK].named and fits[BLANK].alike):
+        # Words of a text have blanks between them, too.
+        marks.remove(BLANK)
+    best = max(marks, key=lambda mark: fits[mark].score)
+    dialect = fits[best].dialect
     shown = _ENCODING_NAMES.get(name, name.upper())
     headless = path.suffix.lower() in TRANSACTIONS and not fits[best].named
     if headless and len(column_names) == 1:
@@ -78,7 +92,7 @@ def open_text(
         return OpenedFile(form, transactions)
     between = _DELIMITERS[best] if fits[best].width > 1 else "one column"
     return OpenedFile(
-        f"{between}, {shown}", lambda: _delimited(path, lines, best, skip_rows), best
+        f"{between}, {shown}", lambda: _delimited(path, lines, dialect, skip_rows), best
     )
 
 
@@ -136,13 +150,43 @@ def read_lines(path: Path, encoding: str) -> Iterator[str]:
         yield from file
 
 
-def _delimited(path: Path, lines: Lines, mark: str, above: int) -> NumberedRows:
+class _Dialect(NamedTuple):
+    """How rows are written.
+
+    ``quote`` stands around cells, where anything does. With ``row_names`` every row begins with a
+    name that has no title in the header, as R's ``write.table`` has it.
+    """
+
+    mark: str
+    quote: str = '"'
+    row_names: bool = False
+
+    def rows(self, lines: Iterable[str], *, strict: bool) -> Reader:
+        """The cells of each row; a blank at the end of a line ends no cell."""
+        blanks = self.mark == BLANK
+        if blanks:
+            lines = (line.rstrip(" \r\n") + "\n" for line in lines)
+        return csv.reader(
+            lines,
+            delimiter=self.mark,
+            quotechar=self.quote,
+            skipinitialspace=blanks,
+            strict=strict,
+        )
+
+
+def _delimited(path: Path, lines: Lines, dialect: _Dialect, above: int) -> NumberedRows:
     """Rows with the lines on which they begin."""
-    rows = csv.reader(lines(), delimiter=mark, strict=True)
+    rows = dialect.rows(lines(), strict=True)
     start = above + 1
+    untitled = dialect.row_names
     try:
         for row in rows:
-            yield start, row
+            if untitled and row:
+                untitled = False
+                yield start, ["", *row]
+            else:
+                yield start, row
             start = above + rows.line_num + 1
     except csv.Error as error:
         text = next(islice(lines(), start - above - 1, None), "")
@@ -154,22 +198,51 @@ def _delimited(path: Path, lines: Lines, mark: str, above: int) -> NumberedRows:
 
 
 class _Fit(NamedTuple):
-    """How well a delimiter fits; the largest of some fits best."""
+    """How well a delimiter fits; the one with the largest score fits best."""
 
     named: bool  # the header has what is wanted
     alike: bool  # all rows are as long as the header
     width: int
+    dialect: _Dialect
+
+    @property
+    def score(self) -> tuple[bool, bool, int]:
+        return self.named, self.alike, self.width
 
 
 def _fit(sample: Sequence[str], mark: str, column_names: Sequence[str]) -> _Fit:
+    dialect = _Dialect(mark, _quote(sample, mark))
     try:
-        rows = [row for row in csv.reader(sample, delimiter=mark) if row]
+        rows = [row for row in dialect.rows(sample, strict=False) if row]
     except csv.Error:
         rows = []
     header = rows[0] if rows else []
     if len(sample) == _SAMPLE:  # the last row may be cut
         rows = rows[:-1]
+    if _have_row_names(sample, rows):
+        dialect = dialect._replace(row_names=True)
+        header = ["", *header]
+        rows = [header, *rows[1:]]
     names = set(map(folded, header))
     named = all(folded(name) in names for name in column_names)
     alike = all(len(row) == len(header) for row in rows)
-    return _Fit(named, alike, len(header))
+    return _Fit(named, alike, len(header), dialect)
+
+
+def _quote(sample: Sequence[str], mark: str) -> str:
+    """What stands around cells: a single quote where it stands around every title."""
+    first = next((line.strip() for line in sample if line.strip()), "")
+    titles = [title.strip() for title in first.split(mark)]
+    single = all(len(title) > 1 and title[0] == title[-1] == "'" for title in titles)
+    return "'" if single else '"'
+
+
+def _have_row_names(sample: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether each row has a name in quotes, another one for each, that no title is of."""
+    if len(rows) < 2:
+        return False
+    header, *others = rows
+    names = {row[0] for row in others}
+    longer = all(len(row) == len(header) + 1 for row in others)
+    quoted = all(line.startswith('"') for line in sample if line.strip())
+    return longer and quoted and len(names) == len(others)

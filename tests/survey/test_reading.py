@@ -190,7 +190,7 @@ TAKEN = {
                    [(0,), (2,)], "commas, UTF-8, 2 rows; cold 1 is 'milk'."),
     "double.csv": ("City", "City,City\n1,Ulm\n2,Köln\n", {"columns": ("City #2",)}, [0, 1], "commas, UTF-8, 2 rows."),
     "repeated.csv": ("City", "id,City\n1,Ulm\n1,Köln\n", {}, [0, 1],
-                     "commas, UTF-8, 2 rows; column 'id' has one twice or more: is every row a person?"),
+                     "commas, UTF-8, 2 rows; column 'id' has the same twice: not every row may be a person"),
     "others.csv": ("drinks", "drinks\ntea;soup\nred wine\n3\n", {"place_unlisted": True},
                    [(0, 4), (2,), (3,)], "one column, UTF-8, 3 rows; cold 1 is 'red wine', cold 3 is 'soup'."),
     "sheet.xlsx": ("drinks", {"drinks": ["tea; cold 2", None], "x": [1.5, 2]}, {},

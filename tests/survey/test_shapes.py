@@ -78,6 +78,10 @@ SHAPES = {
     "bars-and-bom.txt": ("\ufeffid|q\n1|tea\n2|water\n", LEVEL, [1, 0, 1]),
     "app.jsonl": ('{"id": 1, "q": ["tea", "beer"]}\n{"id": 2, "q": []}\n', SETS + LEVEL, [1, 1, 0]),
     "warehouse.parquet": ({"q": ["tea", "beer", None]}, LEVEL, [1, 1, 0]),
+    "write-table-of-r.txt": ('"id" "q"\n"1" 7 "tea"\n"2" 8 "beer"\n"3" 9 "beer"\n', LEVEL, [1, 2, 0]),
+    "write-table-with-tabs.tsv": ('"q"\t"x"\n"a"\t"tea"\t1\n"b"\t"beer"\t2\n', LEVEL, [1, 1, 0]),
+    "blanks-in-columns.txt": ("id    q     x\n 1  tea   1.5\n10  water 2  \n", LEVEL, [1, 0, 1]),
+    "single-quotes.csv": ("'id'\t'q'\n1\t'tea'\n2\twater\n", LEVEL, [1, 0, 1]),
     "market-basket.dat": ("tea beer\nwater\n", SETS + LEVEL, [1, 1, 1]),
 }  # fmt: skip
 
