@@ -107,7 +107,7 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     data: DataFile,
     out: Annotated[
         Path,
-        option("PATH", ".parquet or .jsonl for one question, a folder for several."),
+        option("PATH", "A folder; of one question also a .parquet or .jsonl."),
     ],
     question: Annotated[
         list[str] | None,
