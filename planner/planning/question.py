@@ -260,8 +260,11 @@ class QuestionPlan(WithDataFrame):
         moved: list[float | None] = []
         for option in self.options:
             most = None
+            mechanism = option.law
+            if option.name == self.planned.name:
+                mechanism = self.mechanism
             with suppress(PlannerError):  # what is only compared has no integers
-                moves = false_reports(self.kind.law(self.deployed, option.law))
+                moves = false_reports(self.kind.law(self.deployed, mechanism))
                 if moves is not None:
                     most = moves.most
             moved.append(most)
@@ -498,12 +501,12 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     if chosen is None:
         remedy = "Ask for a mechanism by its name to see why."
         raise InputError("mechanism", name, "one that can be planned", remedy)
+    mechanism = kind.deployed(part, chosen)
     planned = kind.as_deployed(part, chosen)
     compared = [planned]
     for option in options:
         if option is not chosen:
             compared.append(kind.compared(part, option))
-    mechanism = kind.deployed(part, planned)
     facts = kind.facts(part, planned, mechanism)
     return QuestionPlan(
         part=part,

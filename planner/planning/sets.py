@@ -39,7 +39,7 @@ from planner.planning.padding import (
     plan_whole_sets,
     refuse_objective,
 )
-from planner.planning.solve import TOTAL, solve_for
+from planner.planning.solve import TOTAL, in_integers, solve_for
 from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
@@ -264,6 +264,17 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         items = law.levels.total
         length = law.levels.dummies
         return law if sets is None else law.with_sizes(sets.longer(length, items))
+
+    def in_integers(self, part: Part[ItemSet], planned: Option) -> Option:
+        """Of a table; a set design is planned by its integers."""
+        table = planned.law
+        if not isinstance(table, UnaryTable):
+            return planned
+        drawn = in_integers(
+            table, self.law(part.deployed, self.deployed(part, planned))
+        )
+        objective, _ = law_at(part.deployed, part.everybody)
+        return replace(planned, law=drawn, value=drawn.value(objective))
 
     def total(self, part: Part[ItemSet], planned: Option) -> Option:
         """Expected where sets are known, of all items alike; else for the worst."""
