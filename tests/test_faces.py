@@ -200,19 +200,16 @@ def test_json(plan):
     document = json.loads(json.dumps(plan_json(plan)))
     assert document["survey"]["most_spent"] == pytest.approx(plan.most_spent)
     outsiders = plan.outsiders()
-    if outsiders is None:
-        assert document["outsiders"] is None
-    else:
-        assert document["outsiders"]["sentences"] == [
-            *filter(None, [together_sentence(outsiders)])
-        ]
-        for one, view in zip(
-            document["outsiders"]["questions"], outsiders.questions, strict=True
-        ):
-            assert one["sentences"] == view_sentences(view)
-            assert one["shuffled"]["epsilon"] == pytest.approx(
-                view.shuffled.epsilon, rel=1e-6
-            )
+    assert document["outsiders"]["sentences"] == [
+        *filter(None, [together_sentence(outsiders)])
+    ]
+    for one, view in zip(
+        document["outsiders"]["questions"], outsiders.questions, strict=True
+    ):
+        assert one["sentences"] == view_sentences(view)
+        assert one["shuffled"]["epsilon"] == pytest.approx(
+            view.shuffled.epsilon, rel=1e-6
+        )
     for found, question in zip(document["questions"], plan.questions, strict=True):
         assert found["mechanism"] == question.deployed.mechanism
         assert found["asked_for"] == question.question.mechanism
