@@ -468,16 +468,18 @@ def _no_formula(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _rounds(law: CollectedLaw, sums: Sums) -> list[Aggregate]:
-    """The sums of each round; none if there are no reports at all."""
+    """The sums of each round; none if there are no reports at all.
+
+    Rounds may differ in how many report: a stranger who reports in one alone stops nothing.
+    """
     by_round = [sums.get((law.name, number)) for number in law.rounds]
     counts = [0 if counted is None else counted.users for counted in by_round]
     if not any(counts):
         return []
-    if len(set(counts)) > 1:
+    if not all(counts):
         remedy = "Everyone must answer in both rounds; wait for the missing reports."
-        raise InputError(
-            f"reports of {law.name!r} per round", counts, "equally many", remedy
-        )
+        what = f"reports of {law.name!r} per round"
+        raise InputError(what, counts, "some in each", remedy)
     return [counted for counted in by_round if counted is not None]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from planner.deployment.client.client import Report
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, write_table
 from planner.errors import FileError
@@ -69,6 +70,24 @@ def test_a_file_for_excel_has_its_mark_and_no_formula(tmp_path):
         "answer", "'=1+1", "'+49", "'-x", "'@a", "a=1", "'b"
     ]  # fmt: skip
     assert {line.rpartition(",")[2] for line in lines[1:]} == {"-1.5"}
+
+
+def test_a_stranger_in_one_round_costs_no_results(parameters, everything, tmp_path):
+    """One report more in round one: every other question stands, and this one says so."""
+    (question,) = (law for law in parameters.questions if law.name == "sampled")
+    stray = Report(parameters.hash, "sampled", bytes(4), "00" * 8, 1)
+    path = tmp_path / "stray.jsonl"
+    path.write_text(stray.to_json() + "\n")
+    folder = everything / "reports"
+    collection = collect(parameters, [*folder.glob("*.parquet"), path])
+    assert (
+        collection.sums["sampled", 1].users == 1 + collection.sums["sampled", 2].users
+    )
+    table = estimates_table(parameters, collection.sums)
+    rows = [row for row in table.to_pylist() if row["question"] == "sampled"]
+    assert len(rows) == question.levels.total + 1
+    for row in rows:
+        assert "unmatched reports, of one round alone: 1" in row["remark"]
 
 
 def test_rounds_that_do_not_fit(parameters, everything):
