@@ -184,7 +184,10 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
     excel: Annotated[
         bool,
-        typer.Option("--excel", help="Write a .csv that Excel opens as it is meant."),
+        typer.Option(
+            "--excel",
+            help="Write a .csv whose letters Excel knows.",
+        ),
     ] = False,
     checkpoint: Annotated[
         Path | None,

@@ -433,8 +433,9 @@ def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> Non
 def write_table(path: str | Path, table: pa.Table, *, excel: bool = False) -> None:
     """Write a table as Parquet, CSV or JSON (a list of rows), by the ending of the path.
 
-    For ``excel`` a CSV begins with a byte order mark, and a text that would be a formula with an
-    apostrophe.
+    In a CSV, which spreadsheets open, a text that they would take for a formula begins with an
+    apostrophe (OWASP ASVS 5.0, 1.2.10); the other two have names as they are. For ``excel`` it
+    begins with a byte order mark.
 
     Raises
     ------
@@ -452,19 +453,25 @@ def write_table(path: str | Path, table: pa.Table, *, excel: bool = False) -> No
             path, f"ends in none of {', '.join(TABLE_SUFFIXES)}", "Rename it."
         )
     content = io.BytesIO()
-    if excel and suffix == ".csv":
-        content.write(codecs.BOM_UTF8)
-        table = pa.table(
-            {name: _no_formula(table[name]) for name in table.column_names}
-        )
-    (pq.write_table if suffix == ".parquet" else pa_csv.write_csv)(table, content)
+    if suffix == ".parquet":
+        pq.write_table(table, content)
+    else:
+        if excel:
+            content.write(codecs.BOM_UTF8)
+        columns = {name: _no_formula(table[name]) for name in table.column_names}
+        pa_csv.write_csv(pa.table(columns), content)
     replace_file(path, content.getvalue())
 
 
 def _no_formula(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts of which none begins like a formula, nor does a cell that a spreadsheet makes of it.
+
+    Where a comma is the mark of decimals, spreadsheets begin a cell at each semicolon.
+    """
     if not pa.types.is_string(column.type):
         return column
-    return pc.replace_substring_regex(column, r"\A([=+\-@\t\r])", r"'\1")
+    begins = pc.replace_substring_regex(column, r"\A([=+\-@\t\r\x00])", r"'\1")
+    return pc.replace_substring_regex(begins, r"([;\t\r\n]\"?)([=+\-@])", r"\1'\2")
 
 
 def _rounds(law: CollectedLaw, sums: Sums) -> list[Aggregate]:
