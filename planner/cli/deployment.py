@@ -474,7 +474,7 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
         if value in by_value[1]:
             second = by_value[1][value]
             tables[f"{by} = {value}"] = difference_table(
-                first, second, confidence, called
+                first, second, confidence, called, of_group=True
             )
     if by and len(tables) == 1:
         reason = f"no value of {by!r} has reports in both collections"

@@ -22,6 +22,7 @@ ACKNOWLEDGEMENTS = {
     "round-two": "Nobody who sees a person's round two can see that person's round one.",
     "aggregates-only": "A trusted aggregator releases the estimates alone.",
 }
+_RELEASED_ALONE = "aggregates-only"
 _MAX_OTHERS = 10**7
 _INFINITE = schema.choice("infinite")
 _FINITE = {"type": "number", "minimum": 0, "maximum": MAX_EPSILON + 1}
@@ -95,6 +96,14 @@ class Die(Shape):
         return inf if stated == "infinite" else float(stated)
 
     @property
+    def people_needed(self) -> tuple[int, ...]:
+        """Of each value, where estimates of all people are released alone: its others and one."""
+        if self.guarantee["relies_on"] != _RELEASED_ALONE:
+            return ()
+        others = self.guarantee["aggregates"]["others_with_each_value"]
+        return tuple(number + 1 for number in others)
+
+    @property
     def cells(self) -> int:
         return len(self.rounds) * (1 + self.levels.total)
 
@@ -125,7 +134,7 @@ class Die(Shape):
             check_ratio(
                 self.ratio(i, i), self.guarantee["round_two_epsilon"], "Round two"
             )
-        if self.guarantee["relies_on"] == "aggregates-only" and self.released == inf:
+        if self.guarantee["relies_on"] == _RELEASED_ALONE and self.released == inf:
             raise VerificationError(
                 "Released estimates have no finite epsilon, yet are relied on"
             )

@@ -94,6 +94,15 @@ class Shape(LawPart, ABC):
         """Sums that a collector keeps, of all rounds together."""
 
     @property
+    def people_needed(self) -> tuple[int, ...]:
+        """How many must have each answer for what is promised of released estimates.
+
+        Where there are any, it is promised of the estimates of all people alone, released one time.
+        Of other forms, empty, each report keeps its budgets whatever is released of it.
+        """
+        return ()
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Names of the positions that :meth:`pairs` refers to."""
         return self.levels.names
