@@ -5,9 +5,12 @@ import json
 import re
 
 import pytest
+import typer
 
+from planner.cli.commands import app
 from tests import notebooks
 from tests.documents import FENCE, ROOT, play
+from tests.imports import MODULES, tree_of
 
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
@@ -17,6 +20,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.usefixtures("counting_here")
 @pytest.mark.parametrize("name", PAGES)
 def test_everything_on_the_page_comes_true(name, tmp_path):
     """Real draws: an honest audit is accused once in a million times.
@@ -44,7 +48,51 @@ def test_a_wrong_example_would_be_seen(tmp_path):
 def test_every_file_that_is_named_is_there():
     text = "".join((ROOT / name).read_text() for name in PAGES)
     for path in re.findall(r"`((?:[a-z_]+/)+[\w.]+\.(?:py|mjs|toml))`", text):
-        assert any((place / path).exists() for place in (ROOT, ROOT / "planner")), path
+        assert any((folder / path).exists() for folder in (ROOT, ROOT / "planner")), (
+            path
+        )
+
+
+# A command of ours in a line, up to a pipe or the command of somebody else.
+COMMAND = re.compile(r"ldp-planner ([a-z][a-z-]*)((?: (?!-- )[^\s|`]+)*)")
+CODE = re.compile(r"`([^`\n]*--[^`\n]*)`")
+OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
+OF_THE_CLIENT = {"--lines", "--questions"}  # node.mjs takes these
+
+
+def wrong_options(page):
+    """Commands and options on a page that there are not, whether or not they are run."""
+    options = {}
+    for name, command in typer.main.get_command(app).commands.items():
+        words = [word for parameter in command.params for word in parameter.opts]
+        options[name] = {*words, "--help"}
+    wrong = []
+    for name, words in COMMAND.findall(page):
+        if name not in options:
+            wrong.append((name, ""))
+        for option in OPTION.findall(words):
+            if option not in options.get(name, ()):
+                wrong.append((name, option))
+    options_there = set().union(OF_THE_CLIENT, *options.values())
+    for code in CODE.findall(page):
+        wrong += [
+            (code, option)
+            for option in OPTION.findall(code)
+            if option not in options_there
+        ]
+    return wrong
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_option_that_is_named_is_there(name):
+    assert wrong_options((ROOT / name).read_text()) == []
+
+
+def test_an_option_that_is_not_there_would_be_seen():
+    page = "ldp-planner plan s.toml --outs p.json | ldp-planner verify p.json --json\n"
+    assert wrong_options(page) == [("plan", "--outs")]
+    assert wrong_options("`--cover 0.9`") == [("--cover 0.9", "--cover")]
+    assert wrong_options("ldp-planner plans s.toml") == [("plans", "")]
 
 
 def missing_lines(page):
@@ -72,8 +120,8 @@ def test_a_change_that_is_shown_fits_the_code_of_today():
 
 def test_examples_of_the_package_stand_under_their_heading():
     """Elsewhere the site reads them as text, and a list that they print as a link."""
-    for path in (ROOT / "planner").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in MODULES.values():
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 said = ast.get_docstring(node) or ""
                 assert ">>>" not in said or "Examples\n--------\n" in said, (path, node)
@@ -90,16 +138,19 @@ def test_every_promise_is_held_by_tests_that_exist():
     _, _, table = page.partition("## What is promised, and the test that holds it\n")
     table, _, _ = table.partition("\n## ")
     rows = [line for line in table.splitlines() if line.startswith("| ")]
-    found = {
-        one["promise"]: re.findall(r"`([^`]+)`", one["tests"])
-        for one in PROMISE.finditer(table)
+    promises = {
+        row["promise"]: re.findall(r"`([^`]+)`", row["tests"])
+        for row in PROMISE.finditer(table)
     }
     assert (
-        len(found) == len(rows) - 2
+        len(promises) == len(rows) - 2
     )  # no row but the heading and its rule is of another form
-    for name in (name for names in found.values() for name in names):
+    for name in (name for names in promises.values() for name in names):
         path = ROOT / name
-        files = path.glob("*.py") if path.is_dir() else [path]
+        if path.is_dir():
+            files = path.glob("*.py")
+        else:
+            files = [path]
         assert any(
             re.search(r"^    def test_|^def test_", file.read_text(), re.M)
             for file in files
@@ -108,8 +159,12 @@ def test_every_promise_is_held_by_tests_that_exist():
 
 def seen(notebook):
     """What its cells show, in words and in numbers of three digits; what was drawn differs."""
-    outputs = [one for cell in notebook["cells"] for one in cell.get("outputs", ())]
-    shown = [part for one in outputs for part in (one.get("data") or one).values()]
+    outputs = [
+        output for cell in notebook["cells"] for output in cell.get("outputs", ())
+    ]
+    shown = [
+        part for output in outputs for part in (output.get("data") or output).values()
+    ]
     text = "".join(line for part in shown if isinstance(part, list) for line in part)
     text = re.sub(r"(?s:<svg.*?</svg>)|estimated .*", "", text)
     return re.sub(r"\d[\d,]*\.\d+(e-\d+)?|\de-\d+", lambda one: _rounded(one[0]), text)
@@ -117,16 +172,18 @@ def seen(notebook):
 
 def _rounded(number):
     value = float(number.replace(",", ""))
-    return f"{value:.3g}" if value > 1e-6 else "0"
+    if value > 1e-6:
+        return f"{value:.3g}"
+    return "0"
 
 
 def test_the_notebook_shows_what_it_showed(tmp_path):
     path = DOCS / "tutorial.ipynb"
-    told = json.loads(path.read_text("utf-8"))
-    again = notebooks.run(told, tmp_path)
-    assert seen(again) == seen(told)
-    assert notebooks.text_of(told) == path.read_text("utf-8")
-    assert "No report changes the odds" in seen(told)
+    notebook = json.loads(path.read_text("utf-8"))
+    again = notebooks.run(notebook, tmp_path)
+    assert seen(again) == seen(notebook)
+    assert notebooks.text_of(notebook) == path.read_text("utf-8")
+    assert "No report changes the odds" in seen(notebook)
     assert not re.search(
         r"https?://(?!www\.w3)|/(tmp|home|root|work)/", path.read_text("utf-8")
     )
