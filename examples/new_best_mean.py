@@ -36,7 +36,7 @@ def reproduce(setting: Setting) -> Result:
         for name in PEERS
     }
     ratio = peers["BiSample-MD"] / errors
-    covered, off = _simulated(channels[epsilons.index(2)], setting.pick(2000, 300))
+    covered, off = simulated(channels[epsilons.index(2)], setting.pick(2000, 300))
     model = AnswerRateModel(NormalPreferences(5, 1.5), USERS, mean=0.5, sd=0.3)
     curve = channel_curve(model, np.linspace(1, 7, setting.pick(60, 13)))
     ours = curve.best()
@@ -121,7 +121,7 @@ def _peer(name, epsilon, assumed):
     return tuple(map(float, found))
 
 
-def _simulated(channel, rounds: int) -> tuple[float, float]:
+def simulated(channel, rounds: int) -> tuple[float, float]:
     """Share of intervals that cover, and squared error over the predicted one."""
     rng = np.random.default_rng(11)
     users = 20_000

@@ -29,7 +29,7 @@ def reproduce(setting: Setting) -> Result:
         "best for counts": [theirs.worst_error for _, theirs in pairs],
     }
     rounds = setting.pick(1500, 300)
-    covered, gain, one = _simulated(pairs[epsilons.index(1)][0], rounds)
+    covered, gain, one = simulated(pairs[epsilons.index(1)][0], rounds)
     lower, upper = one.band
     rows = [
         (
@@ -108,7 +108,7 @@ def _both(answers: int, epsilon: float) -> tuple[Channel, Channel]:
     return ours, Channel(*about)
 
 
-def _simulated(channel: Channel, rounds: int):
+def simulated(channel: Channel, rounds: int):
     rng = np.random.default_rng(17)
     truth = np.cumsum(SHARES)
     covered = 0

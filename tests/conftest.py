@@ -43,7 +43,24 @@ def pytest_collection():
 def pytest_collect_file():
     """Examples to run are the package's; looking for some in every test took 11 seconds."""
     collectors = yield
-    return [one for one in collectors if not isinstance(one, DoctestModule)]
+    return [
+        collector
+        for collector in collectors
+        if not isinstance(collector, DoctestModule)
+    ]
+
+
+@pytest.fixture
+def counting_here(monkeypatch):
+    """Files of reports are counted in this process, and not in others."""
+    from planner.deployment.collecting import collector, engines
+
+    def count(files, expected):
+        for path in files:
+            yield engines.count_file(path, expected)
+
+    monkeypatch.setattr(collector, "local_engine", count)
+    monkeypatch.setattr(engines, "local_engine", count)
 
 
 @pytest.fixture

@@ -37,15 +37,15 @@ def play(page: Path, folder: Path) -> str:
         (folder / "examples").symlink_to(ROOT / "examples")
     names: dict[str, object] = {}
 
-    def block(found: re.Match[str]) -> str:
-        body = found["body"]
-        if found["kind"] == "diff":
-            return found[0]
-        if found["title"]:
-            (folder / found["title"]).write_text(body, encoding="utf-8")
-        elif found["kind"] == "python":
+    def block(match: re.Match[str]) -> str:
+        body = match["body"]
+        if match["kind"] == "diff":
+            return match[0]
+        if match["title"]:
+            (folder / match["title"]).write_text(body, encoding="utf-8")
+        elif match["kind"] == "python":
             _run_doctest(
-                page, body, names, page.read_text()[: found.start()].count("\n")
+                page, body, names, page.read_text()[: match.start()].count("\n")
             )
         elif body.startswith("$ ldp-planner "):
             command, shown = body.split("\n", 1)
@@ -54,13 +54,13 @@ def play(page: Path, folder: Path) -> str:
             if "simulate" in command and MEASURED.sub(" ", shown) == MEASURED.sub(
                 " ", printed
             ):
-                return found[0]
+                return match[0]
             if not (
                 "..." in shown
                 and doctest.OutputChecker().check_output(shown, printed, FLAGS)
             ):
-                return found[0].replace(body, f"{command}\n{printed}")
-        return found[0]
+                return match[0].replace(body, f"{command}\n{printed}")
+        return match[0]
 
     with contextlib.chdir(folder):
         return FENCE.sub(block, page.read_text(encoding="utf-8"))

@@ -32,25 +32,27 @@ def mutmut(*words: str, told: bool = False) -> str:
 
 def statuses() -> list[tuple[str, str]]:
     """Name and status of each mutant, as ``mutmut results`` tells them."""
-    told = mutmut("results", "--all", "true", told=True)
-    pairs = (line.strip().rsplit(": ", 1) for line in told.splitlines() if ": " in line)
+    printed = mutmut("results", "--all", "true", told=True)
+    pairs = (
+        line.strip().rsplit(": ", 1) for line in printed.splitlines() if ": " in line
+    )
     return [(name, status) for name, status in pairs]
 
 
 def loosens(name: str) -> bool:
     """Whether a mutant differs from the code in a ``strict`` alone."""
-    told = mutmut("show", name, told=True).splitlines()
-    changed = [line[1:] for line in told if re.match(r"[+-](?![+-]{2} )", line)]
+    difference = mutmut("show", name, told=True).splitlines()
+    changed = [line[1:] for line in difference if re.match(r"[+-](?![+-]{2} )", line)]
     return len({re.sub(r",\s*(strict=\w+)?\s*\)", ")", line) for line in changed}) == 1
 
 
-def show(found: list[tuple[str, str]]) -> None:
+def show(outcomes: list[tuple[str, str]]) -> None:
     """Those that lived on, and the share of those tried that did not, as of a random sample."""
     from scipy.stats import (
         binomtest,
     )  # later than conftest.py forbids LAPACK its threads
 
-    tried = {name: status for name, status in found if status != UNTRIED}
+    tried = {name: status for name, status in outcomes if status != UNTRIED}
     lived = [name for name, status in tried.items() if status not in NOTICED]
     left = [name for name in lived if not loosens(name)]
     noticed = len(tried) - len(lived)

@@ -24,15 +24,22 @@ def run(notebook: dict, folder: Path) -> dict:
     count = 0
     with contextlib.chdir(folder):
         for cell in notebook["cells"]:
-            made = cell
+            played = cell
             if cell["cell_type"] == "code":
                 count += 1
-                made = cell | {
+                played = cell | {
                     "execution_count": count,
                     "outputs": _shown(cell, names, count),
                 }
-            cells.append(made)
+            cells.append(played)
     return notebook | {"cells": cells}
+
+
+def html_of(value: object) -> str:
+    """What a notebook shows of a value that has a page of its own; empty of others."""
+    if not hasattr(value, "_repr_html_"):
+        return ""
+    return value._repr_html_()
 
 
 def _shown(cell: dict, names: dict, count: int) -> list[dict]:
@@ -52,14 +59,15 @@ def _shown(cell: dict, names: dict, count: int) -> list[dict]:
         outputs.append({"name": "stdout", "output_type": "stream", "text": text})
     if value is not None:
         data = {"text/plain": repr(value).splitlines(keepends=True)}
-        if hasattr(value, "_repr_html_"):
-            data = {"text/html": value._repr_html_().splitlines(keepends=True)} | data
-        about = {
+        html = html_of(value)
+        if html:
+            data = {"text/html": html.splitlines(keepends=True)} | data
+        result = {
             "execution_count": count,
             "metadata": {},
             "output_type": "execute_result",
         }
-        outputs.append({"data": data} | about)
+        outputs.append({"data": data} | result)
     return outputs
 
 

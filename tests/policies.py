@@ -43,7 +43,10 @@ def random_policy(rng, t, rule, low=0.05, high=10.0, most=1e5):
 
 
 def random_objective(rng, policy, kind):
-    weights = rng.uniform(0.2, 3, policy.size) if rng.random() < 0.5 else None
+    if rng.random() < 0.5:
+        weights = rng.uniform(0.2, 3, policy.size)
+    else:
+        weights = None
     prior = None
     if kind == "expected":
         prior = rng.random(policy.size) * np.minimum(policy.item_counts, 3)

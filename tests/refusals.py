@@ -67,7 +67,10 @@ def refused(*codes, kind=InputError):
 
 
 if __name__ == "__main__":
-    words = _table() if _TABLE.exists() else {}
+    if _TABLE.exists():
+        words = _table()
+    else:
+        words = {}
     for line in _SAID.read_text(encoding="utf-8").splitlines():
         code, message = json.loads(line)
         words[code] = sorted({*words.get(code, ()), message})

@@ -28,4 +28,6 @@ item_count = 4
 
 def tries(some: int, every: int) -> int:
     """``every`` case in a sweep, ``some`` of them else."""
-    return every if settings.get_current_profile_name() == "sweep" else some
+    if settings.get_current_profile_name() == "sweep":
+        return every
+    return some

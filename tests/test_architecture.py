@@ -12,7 +12,7 @@ from planner import QuestionPlan, Survey, SurveyPlan
 from planner.planning.option import Part
 from planner.survey.question import BaseQuestion
 from tests.cli.running import shown
-from tests.imports import MODULES, PACKAGE, ROOT, imports_of
+from tests.imports import MODULES, PACKAGE, ROOT, imports_of, tree_of
 
 # What may be imported: only names of a lower layer, or of the same layer without circles.
 LAYERS = (
@@ -64,14 +64,14 @@ def test_below_planning_only_answers_of_solvers_are_known():
     answers = {"planner.solvers.answers", "planner.solvers.types"}
     for module in INNER:
         if _part(module) != "solvers" and _rank(_part(module)) < SEARCHES:
-            found = {name for name in _inner(module) if _part(name) == "solvers"}
-            assert found <= answers, f"{module} searches: it imports {found - answers}"
+            names = {name for name in _inner(module) if _part(name) == "solvers"}
+            assert names <= answers, f"{module} searches: it imports {names - answers}"
 
 
 def test_the_command_line_and_the_app_never_meet():
     for module in MODULES:
-        for one, other in (("cli", "ui"), ("ui", "cli")):
-            if module.startswith(f"planner.{one}"):
+        for face, other in (("cli", "ui"), ("ui", "cli")):
+            if module.startswith(f"planner.{face}"):
                 assert not any(_part(name) == other for name in _inner(module)), module
 
 
@@ -91,23 +91,23 @@ LAID_OUT = {
 
 def _formulas(tree, module):
     """Each formula in a module, with the function that it stands in."""
-    found = set()
+    formulas = set()
 
-    def visit(node, place):
+    def visit(node, where):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            place = f"{module}.{node.name}"
+            where = f"{module}.{node.name}"
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             if name in FORMULAS:
-                found.add((place, name))
+                formulas.add((where, name))
         match node:
             case ast.BinOp(op=ast.Pow(), right=ast.Constant()):
-                found.add((place, "**"))
+                formulas.add((where, "**"))
         for child in ast.iter_child_nodes(node):
-            visit(child, place)
+            visit(child, where)
 
     visit(tree, module)
-    return found
+    return formulas
 
 
 def test_faces_compute_no_figure():
@@ -115,19 +115,19 @@ def test_faces_compute_no_figure():
     computed = set()
     for module, path in MODULES.items():
         if module.startswith(("planner.show.", "planner.cli.", "planner.ui.")):
-            computed |= _formulas(ast.parse(path.read_text()), module)
+            computed |= _formulas(tree_of(path), module)
     left = {
-        (place, name)
-        for place, name in computed
-        if name not in LAID_OUT.get(place, set())
+        (where, name)
+        for where, name in computed
+        if name not in LAID_OUT.get(where, set())
     }
     assert left == set()
 
 
 def test_the_finder_of_formulas_finds_them():
     text = "def error(x):\n    return np.sqrt(x) + y**2\n"
-    found = _formulas(ast.parse(text), "show")
-    assert found == {("show.error", "sqrt"), ("show.error", "**")}
+    formulas = _formulas(ast.parse(text), "show")
+    assert formulas == {("show.error", "sqrt"), ("show.error", "**")}
 
 
 def _circle(edges):
@@ -193,8 +193,8 @@ def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
     def see(frame, event, _):
         code = frame.f_code
         ours = code.co_filename.startswith(f"{PACKAGE}/")
-        made = ours or code.co_filename == "<string>"  # by us or by dataclasses
-        if event != "call" or not made or "/solvers/" in code.co_filename:
+        of_ours = ours or code.co_filename == "<string>"  # by us or by dataclasses
+        if event != "call" or not of_ours or "/solvers/" in code.co_filename:
             return
         kind = type(frame.f_locals.get("self"))
         if (
@@ -203,9 +203,9 @@ def test_the_way_from_a_survey_to_its_plan_is_short(tmp_path):
         ):
             classes.add(kind)
         given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        told = isinstance(getattr(kind, code.co_name, None), property)
+        is_property = isinstance(getattr(kind, code.co_name, None), property)
         handed = any(isinstance(frame.f_locals[name], carried) for name in given)
-        if ours and not told and handed and code not in entered:
+        if ours and not is_property and handed and code not in entered:
             entered.add(code)
             runs[-1].append(Path(code.co_filename).relative_to(PACKAGE).with_suffix(""))
 
@@ -240,7 +240,7 @@ def test_every_theory_page_has_its_picture():
     for page in (ROOT / "docs/theory").glob("*.md"):
         pictures = re.findall(r"\]\(\.\./(images/[\w-]+\.svg)\)", page.read_text())
         assert page.stem == "index" or pictures, page
-        assert all((ROOT / "docs" / one).exists() for one in pictures)
+        assert all((ROOT / "docs" / picture).exists() for picture in pictures)
 
 
 def _names(tree):
@@ -249,8 +249,11 @@ def _names(tree):
         if isinstance(node, ast.ClassDef):
             yield node.name
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for name in (one for target in targets for one in ast.walk(target)):
+            if isinstance(node, ast.Assign):
+                targets = node.targets
+            else:
+                targets = [node.target]
+            for name in (child for target in targets for child in ast.walk(target)):
                 if (
                     isinstance(name, ast.Name)
                     and name.id.strip("_")[1:]
@@ -262,7 +265,7 @@ def _names(tree):
 def test_one_word_is_one_thing():
     owners = {}
     for module, path in MODULES.items():
-        for name in _names(ast.parse(path.read_text())):
+        for name in _names(tree_of(path)):
             owners.setdefault(name, set()).add(module)
     assert {name: where for name, where in owners.items() if len(where) > 1} == {}
 
@@ -281,7 +284,5 @@ def test_no_constant_is_left_behind():
     """A name that stands in the package once is read by nobody."""
     words = re.findall(r"\w+", "\n".join(path.read_text() for path in MODULES.values()))
     once = {word for word, times in Counter(words).items() if times == 1}
-    constants = {
-        n for path in MODULES.values() for n in _names(ast.parse(path.read_text()))
-    }
+    constants = {n for path in MODULES.values() for n in _names(tree_of(path))}
     assert {name for name in constants & once if name.isupper()} == set()

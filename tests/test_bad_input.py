@@ -24,7 +24,8 @@ NAN = float("nan")
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
 def test_whole_numbers_of_any_integer_type_are_taken(value):
     number = whole_number("users", value)
-    assert (number, type(number)) == (3, int)
+    assert number == 3
+    assert type(number) is int
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, True, "3", None, NAN, 10**12 + 1, [3]])
@@ -67,21 +68,45 @@ def test_a_policy_and_what_is_solved_are_shown_in_a_line():
 
 TWO = ([1.0, 2.0], [1, 1])
 RULES = [
-    "max", "", None, [[1.0]], [1.0, 2.0], [[1, 2], [INF, 1]], [[1, -2], [-2, 1]], [[0, 2], [2, 1]],
-    [[1, NAN], [NAN, 1]], [[1, -INF], [-INF, 1]], [[1, 51], [51, 1]], [[1, INF], [INF, INF]],
-]  # fmt: skip
+    "max",
+    "",
+    None,
+    [[1.0]],
+    [1.0, 2.0],
+    [[1, 2], [INF, 1]],
+    [[1, -2], [-2, 1]],
+    [[0, 2], [2, 1]],
+    [[1, NAN], [NAN, 1]],
+    [[1, -INF], [-INF, 1]],
+    [[1, 51], [51, 1]],
+    [[1, INF], [INF, INF]],
+]
 NAMES = [["a"], "ab", ["a", "a"], ["a", ""], ["a", "\t"], ["a", 3]]
 AGAINST = [
-    ("one-sided", [1.0]), ("one-sided", [1.0, 0.0]), ("one-sided", [-1.0, 1.0]),
-    ("one-sided", [NAN, 1.0]), ("one-sided", ["much", 1.0]), ("avg", [1.0, 1.0]),
+    ("one-sided", [1.0]),
+    ("one-sided", [1.0, 0.0]),
+    ("one-sided", [-1.0, 1.0]),
+    ("one-sided", [NAN, 1.0]),
+    ("one-sided", ["much", 1.0]),
+    ("avg", [1.0, 1.0]),
     ([[1, 2], [2, 1]], [1.0, 1.0]),
-]  # fmt: skip
+]
 POLICIES = [
-    ([], []), ([[1.0]], [1]), (1.0, [1]), (["much"], [1]), ([True], [1]), ([None], [1]),
-    ([1j], [1]), ([1.0, 2.0], [1]), ([1.0], [[1]]), ([1.0], ["1"]), ([1.0], [True]),
-    ([1.0, 2.0], [2, True]), ([[1.0], [1.0, 2.0]], [1]),
+    ([], []),
+    ([[1.0]], [1]),
+    (1.0, [1]),
+    (["much"], [1]),
+    ([True], [1]),
+    ([None], [1]),
+    ([1j], [1]),
+    ([1.0, 2.0], [1]),
+    ([1.0], [[1]]),
+    ([1.0], ["1"]),
+    ([1.0], [True]),
+    ([1.0, 2.0], [2, True]),
+    ([[1.0], [1.0, 2.0]], [1]),
     *[([1.0], [count]) for count in (0, -1, 1.5, NAN, INF, 10**12 + 1)],
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
@@ -95,8 +120,8 @@ POLICIES = [
 )
 def test_policies(arguments):
     with refused("against", "epsilons", "item_counts", "names", "rule"):
-        more = dict(zip(("names", "against"), arguments[3:], strict=False))
-        PrivacyPolicy(*arguments[:3], **more)
+        keys = dict(zip(("names", "against"), arguments[3:], strict=False))
+        PrivacyPolicy(*arguments[:3], **keys)
 
 
 def test_messages_stay_short():
@@ -128,7 +153,8 @@ def test_nothing_is_written(message, before, tmp_path):
     result = CliRunner().invoke(app, words)
     assert isinstance(result.exception, PlannerError)
     assert message in str(result.exception)
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.exit_code == 1
+    assert result.stdout == ""
     assert (out.read_text() if out.exists() else None) == before
     assert {path.name for path in tmp_path.iterdir()} <= {"survey.toml", "params.json"}
 

@@ -17,9 +17,14 @@ PACKAGE = Path(__file__).parents[1] / "planner"
 
 # Where the remedy stands among the arguments. A VerificationError has one of its own, unless told.
 PLACES = {
-    "InputError": 3, "because": 2, "FileError": 2, "SolverError": 1, "InfeasibleError": 1,
-    "UnboundedError": 1, "ConvergenceError": 1,
-}  # fmt: skip
+    "InputError": 3,
+    "because": 2,
+    "FileError": 2,
+    "SolverError": 1,
+    "InfeasibleError": 1,
+    "UnboundedError": 1,
+    "ConvergenceError": 1,
+}
 
 
 def all_errors():
@@ -29,19 +34,20 @@ def all_errors():
             import_module(
                 ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
             )
-    found = []
+    errors = []
     waiting = [PlannerError]
     while waiting:
-        found.append(waiting.pop())
-        waiting += found[-1].__subclasses__()
-    return sorted(set(found), key=lambda kind: kind.__qualname__)
+        errors.append(waiting.pop())
+        waiting += errors[-1].__subclasses__()
+    return sorted(set(errors), key=lambda kind: kind.__qualname__)
 
 
 @pytest.mark.parametrize("kind", all_errors(), ids=lambda kind: kind.__qualname__)
 def test_errors_survive_pickling(kind):
-    needed = (
-        inspect.signature(kind).parameters.values() if kind is not PlannerError else ()
-    )
+    if kind is not PlannerError:
+        needed = inspect.signature(kind).parameters.values()
+    else:
+        needed = ()
     needed = [p for p in needed if p.kind is p.POSITIONAL_OR_KEYWORD]
     values = [
         k if "int" in str(p.annotation) else f"text {k}" for k, p in enumerate(needed)
@@ -50,7 +56,8 @@ def test_errors_survive_pickling(kind):
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - our own
         assert type(again) is kind
         assert str(again) == str(error) != ""
-        assert (again.__dict__, again.args) == (error.__dict__, error.args)
+        assert again.__dict__ == error.__dict__
+        assert again.args == error.args
 
 
 def test_the_tree_of_errors():
@@ -64,7 +71,10 @@ def test_the_tree_of_errors():
 @pytest.mark.parametrize("value", [None, "", (), [], {}, b"", set()])
 def test_what_is_missing_or_empty_is_called_so(value):
     message = str(InputError("questions", value, "one or more questions", "Add one."))
-    what = "missing" if value is None else "empty"
+    if value is None:
+        what = "missing"
+    else:
+        what = "empty"
     assert message == f"questions is {what} but must be one or more questions. Add one."
 
 
@@ -86,10 +96,10 @@ def missing_remedies(source: str) -> list[int]:
             ):
                 lines.append(node.lineno)
         elif isinstance(node, ast.FunctionDef):
-            about = node.args
-            given = [*about.posonlyargs, *about.args][::-1]
-            defaults = [*zip(given, about.defaults[::-1], strict=False)]
-            defaults += zip(about.kwonlyargs, about.kw_defaults, strict=True)
+            arguments = node.args
+            given = [*arguments.posonlyargs, *arguments.args][::-1]
+            defaults = [*zip(given, arguments.defaults[::-1], strict=False)]
+            defaults += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
             lines += [
                 node.lineno for a, d in defaults if a.arg == "remedy" and d and empty(d)
             ]
@@ -102,7 +112,7 @@ def test_every_error_has_a_remedy() -> None:
     lines = {
         str(path): missing_remedies(path.read_text(encoding="utf-8")) for path in paths
     }
-    assert {path: found for path, found in lines.items() if found} == {}
+    assert {path: hits for path, hits in lines.items() if hits} == {}
 
 
 @pytest.mark.parametrize(

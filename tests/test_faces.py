@@ -70,7 +70,10 @@ def any_question(rng, name):
     if kind is Categorical and len(levels) > 1:
         levels[0] = levels[0].replacing(importance=float(rng.integers(3)))
     rule = "min"
-    more = {"padding_length": 2} if kind is ItemSet else {}
+    if kind is ItemSet:
+        keys = {"padding_length": 2}
+    else:
+        keys = {}
     if rng.random() < 0.5:
         gaps = 0.0 if kind is Ordinal else 0.3  # shares up to an answer connect all
         matrix = random_matrix(rng, len(levels), 0.01, 8, gaps)
@@ -78,7 +81,7 @@ def any_question(rng, name):
     elif kind is not ItemSet and rng.random() < 0.5:
         rule = "one-sided"
         levels[-1] = levels[-1].replacing(against=0.5)
-    return kind(name, levels, rule, **more)
+    return kind(name, levels, rule, **keys)
 
 
 def surveys():
@@ -188,8 +191,13 @@ def test_text_and_report_show_every_block(plan, blocks):
 def test_a_plan_is_short_and_needs_no_words_of_the_trade(survey, plan):
     lines = printed(plan_blocks(plan, details=False), details=False).splitlines()
     # A joint question is its table and each of its parts, which are compared.
-    questions = sum(1 + len(getattr(one, "of", ())) for one in survey.questions)
-    head = 9 if len(survey.questions) > 1 else 1
+    questions = sum(
+        1 + len(getattr(question, "of", ())) for question in survey.questions
+    )
+    if len(survey.questions) > 1:
+        head = 9
+    else:
+        head = 1
     assert len([line for line in lines if line]) <= head + 12 * questions
     text = " ".join(" ".join(lines).split())
     for term in (" nats", "direct encoding", "per-input rows", "design ="):
@@ -200,50 +208,59 @@ def test_json(plan):
     document = json.loads(json.dumps(plan_json(plan)))
     assert document["survey"]["most_spent"] == pytest.approx(plan.most_spent)
     outsiders = plan.outsiders()
-    assert document["outsiders"]["sentences"] == [
-        *filter(None, [together_sentence(outsiders)])
-    ]
-    for one, view in zip(
-        document["outsiders"]["questions"], outsiders.questions, strict=True
+    if outsiders is None:
+        assert document["outsiders"] is None
+    else:
+        assert document["outsiders"]["sentences"] == [
+            *filter(None, [together_sentence(outsiders)])
+        ]
+        for shown_view, view in zip(
+            document["outsiders"]["questions"], outsiders.questions, strict=True
+        ):
+            assert shown_view["sentences"] == view_sentences(view)
+            assert shown_view["shuffled"]["epsilon"] == pytest.approx(
+                view.shuffled.epsilon, rel=1e-6
+            )
+    for shown_question, question in zip(
+        document["questions"], plan.questions, strict=True
     ):
-        assert one["sentences"] == view_sentences(view)
-        assert one["shuffled"]["epsilon"] == pytest.approx(
-            view.shuffled.epsilon, rel=1e-6
-        )
-    for found, question in zip(document["questions"], plan.questions, strict=True):
-        assert found["mechanism"] == question.deployed.mechanism
-        assert found["asked_for"] == question.question.mechanism
-        assert found["users"] == question.part.people
+        assert shown_question["mechanism"] == question.deployed.mechanism
+        assert shown_question["asked_for"] == question.question.mechanism
+        assert shown_question["users"] == question.part.people
         for name in ("total_error", "error_share"):
-            assert found[name] == pytest.approx(getattr(question, name))
-        spent = [row["spent"] for row in found["spending"]]
+            assert shown_question[name] == pytest.approx(getattr(question, name))
+        spent = [row["spent"] for row in shown_question["spending"]]
         assert spent == pytest.approx([row.spent for row in question.spending])
         levels = question.fact(ByLevel)
         if levels is not None:
             for name in ("standard_errors", "a", "b"):
                 column = getattr(levels, name).tolist()
-                assert found["levels"][name] == pytest.approx(column)
+                assert shown_question["levels"][name] == pytest.approx(column)
 
 
 def test_notebook(plan):
     frame = plan.to_frame()
-    assert frame["total_error"].tolist() == [one.total_error for one in plan.questions]
+    assert frame["total_error"].tolist() == [
+        question.total_error for question in plan.questions
+    ]
     assert frame["mechanism"].tolist() == [
-        one.mechanism_label for one in plan.questions
+        question.mechanism_label for question in plan.questions
     ]
     for question in plan.questions:
         if not question.question.apart:
             shown = question.to_frame().set_index("mechanism")
-            own = question.option(question.deployed.mechanism)
-            assert shown.loc[own.title, "error"] == pytest.approx(question.total_error)
-            assert shown.loc[own.title, "against_plan"] == 0
+            option = question.option(question.deployed.mechanism)
+            assert shown.loc[option.title, "error"] == pytest.approx(
+                question.total_error
+            )
+            assert shown.loc[option.title, "against_plan"] == 0
 
 
 MODELS = ("opt0", "opt1", "opt2", "rappor", "oue")
 
 
 def test_exported_files_hold_what_is_shown(plan):
-    if not all(one.deployable for one in plan.questions):
+    if not all(question.deployable for question in plan.questions):
         pytest.skip("nothing is written while nobody vouches for what it relies on")
     parameters = survey_parameters(plan)
     exported = {law.name: (parameters.users, law) for law in parameters.questions}
@@ -275,7 +292,7 @@ def test_exported_files_hold_what_is_shown(plan):
             held = sides[:, :, 1].sum(axis=1) / 2**32
             assert held == pytest.approx(question.fact(ByLevel).a, abs=1e-5)
             people = np.eye(file.levels.total, dtype=int)  # all of whom have one answer
-            error = max(file.variance(one).sum() for one in people)
+            error = max(file.variance(person).sum() for person in people)
             lost = (
                 0.01 if plan.survey.name == "any" else 1e-6
             )  # by rounding, as planning allows

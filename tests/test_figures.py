@@ -86,11 +86,12 @@ WAYS = {
     "from a pilot": ((), {}, {"sets": AssumedSets(pilot="pilot.csv")}),
 }
 CANNOT = {
-    ("joint", way): "a joint question is asked once" for way in ("once", "one value")
+    ("joint", design): "a joint question is asked once"
+    for design in ("once", "one value")
 }
 CANNOT |= {
-    ("rare answer", way): "it has two rounds of its own"
-    for way in ("once", "one value")
+    ("rare answer", design): "it has two rounds of its own"
+    for design in ("once", "one value")
 }
 CANNOT |= {
     (kind, "half refuse"): "only of numbers refusals are planned" for kind in KINDS
@@ -108,7 +109,7 @@ LEAST = {
     "ordinal": 0.85,
 }  # of the least favourable answers' error; else 0.97
 EVERY = list(product(KINDS, WAYS))
-LONE = [("sets by a table", way) for way in ("from a pilot", "one value")]
+LONE = [("sets by a table", design) for design in ("from a pilot", "one value")]
 LONE += [(kind, "one value") for kind in ("joint", "mean of scores")]
 CELLS = (
     EVERY[:: tries(3, 1)] + LONE[: tries(4, 0)]
@@ -125,14 +126,15 @@ def codes_of(question, rng):
         numbers = rng.choice([0.0, 0.5, 1.0], PEOPLE, p=[ends, middle, ends])
         refuse = rng.random(PEOPLE) < question.refusing
         return [
-            None if out else one
-            for one, out in zip(numbers.tolist(), refuse, strict=True)
+            None if out else number
+            for number, out in zip(numbers.tolist(), refuse, strict=True)
         ]
     if question.kind == "item-set":
         sizes = rng.choice(4, PEOPLE, p=np.divide(SETS.sizes, sum(SETS.sizes)))
         orders = rng.random((PEOPLE, 4)).argsort(axis=1).tolist()
         return [
-            tuple(sorted(one[:size])) for one, size in zip(orders, sizes, strict=True)
+            tuple(sorted(order[:size]))
+            for order, size in zip(orders, sizes, strict=True)
         ]
     if question.kind == "sampled-choice":  # of none of the values the code is 0
         return np.repeat(np.arange(5), (PEOPLE - sum(RARE), *RARE)).tolist()
@@ -145,17 +147,20 @@ def answers_of(question, codes):
     if question.kind == "numeric":
         return np.array(codes, dtype=float)
     if question.kind == "item-set":
-        found = ItemSets.of(list(map(list, codes)), 4)
-        return AnswerCounts(labels, found.counts(), found)
+        sets = ItemSets.of(list(map(list, codes)), 4)
+        return AnswerCounts(labels, sets.counts(), sets)
     return AnswerCounts(labels, np.bincount(codes, minlength=4))
 
 
 def truth_of(question, labels, codes):
     """By the names of the rows that are estimated: people, or the mean."""
     if question.kind == "numeric":
-        return {"mean": np.mean([one for one in codes if one is not None])}
+        return {"mean": np.mean([code for code in codes if code is not None])}
     rare = question.kind == "sampled-choice"
-    every = chain.from_iterable(codes) if question.kind == "item-set" else codes
+    if question.kind == "item-set":
+        every = chain.from_iterable(codes)
+    else:
+        every = codes
     held = np.bincount(np.fromiter(every, dtype=int), minlength=4 + rare)[rare:]
     if question.kind != "ordinal":
         return dict(zip(labels, held.tolist(), strict=True))
@@ -175,13 +180,16 @@ def collected(parameters, law, codes):
         counting.add(np.ascontiguousarray(reports))
         sums[law.name, number] = counting.sums()
     first = sums[min(sums, key=str)]
-    number = first.counts[-1] if law.blanks else first.users
+    if law.blanks:
+        number = first.counts[-1]
+    else:
+        number = first.users
     return estimates_table(parameters, sums).to_pandas(), int(number)
 
 
 def pilot_of(codes):
     """A file of sets, a person a row."""
-    rows = (";".join(TABLE[k] for k in one) for one in codes)
+    rows = (";".join(TABLE[k] for k in code) for code in codes)
     return "\n".join(["q", *rows]) + "\n"
 
 
@@ -196,16 +204,22 @@ def drawn(parameters, planned, codes, rng):
     narrow = []
     reporting = []
     names = list(truth)
-    scale = 1.0 if question.of_mean else planned.part.people / PEOPLE
+    if question.of_mean:
+        scale = 1.0
+    else:
+        scale = planned.part.people / PEOPLE
     # Limits allow for what is cut of sets, and those of means for who is asked, too.
-    wider = 2 if question.kind == "item-set" or question.of_mean else 1
+    if question.kind == "item-set" or question.of_mean:
+        wider = 2
+    else:
+        wider = 1
     goal = scale * np.array(list(truth.values()))
     for _ in range(RUNS * (2 if question.of_mean else 1)):
         some = [
             codes[k]
             for k in rng.choice(PEOPLE, planned.part.people, replace=False).tolist()
         ]
-        own = np.array(list(truth_of(question, labels, some).values()))
+        true_numbers = np.array(list(truth_of(question, labels, some).values()))
         table, number = collected(parameters, law, some)
         reporting.append(number)
         for part, rows in table.groupby("of", sort=False):
@@ -217,12 +231,13 @@ def drawn(parameters, planned, codes, rng):
             value, low, high = columns.to_numpy().T
             stays = "change" not in part
             gaps.setdefault(part, []).append(value - stays * goal)
-            off = np.abs(stays * own - (low + high) / 2)
+            off = np.abs(stays * true_numbers - (low + high) / 2)
             held.setdefault(part, []).append(off <= (high - low) / 2 + 1e-9)
             if len(gaps) == 1:
                 narrow.append(off <= (high - low) / 2 / NEAR / wider)
     arrays = (
-        {part: np.array(rows) for part, rows in each.items()} for each in (gaps, held)
+        {part: np.array(rows) for part, rows in measured.items()}
+        for measured in (gaps, held)
     )
     return *arrays, np.array(narrow), reporting
 
@@ -241,7 +256,9 @@ def errs_as(gaps, stated, least=1.0):
 def check_faces(plan, planned):
     """The plan's figures are those of JSON, of comparisons, and of text, report and app."""
     everything = plan_json(plan)
-    document = next(one for one in everything["questions"] if one["name"] == "q")
+    document = next(
+        question for question in everything["questions"] if question["name"] == "q"
+    )
     assert document["total_error"] == planned.total_error
     assert document["error_share"] == planned.error_share
     assert document["users"] == planned.part.people
@@ -252,11 +269,15 @@ def check_faces(plan, planned):
     }
     assert compared["total error, %"] == 100 * planned.error_share
     for name, *both in () if planned.again is None else planned.again.beside:
-        told = [planned.part.total(one) for one in both]
-        assert [*document["rounds"]["errors"][name].values()] == told
+        stated = [planned.part.total(number) for number in both]
+        assert [*document["rounds"]["errors"][name].values()] == stated
         rows = [compared[f"{name}{which}, %"] for which in ("", ", answers drawn anew")]
-        assert rows == pytest.approx([100 * one / planned.part.whole for one in told])
-    facts = [one.facts for one in question_blocks(planned) if isinstance(one, Facts)]
+        assert rows == pytest.approx(
+            [100 * error / planned.part.whole for error in stated]
+        )
+    facts = [
+        block.facts for block in question_blocks(planned) if isinstance(block, Facts)
+    ]
     shown = {fact.value for some in facts for fact in some}
     if planned.question.apart:
         assert f"{people(planned.total_error)} people" in shown
@@ -266,29 +287,35 @@ def check_faces(plan, planned):
         error = quantity(planned.total_error)
     assert {error, percent(planned.error_share)} <= shown
     view = planned.outsiders()
-    told = next(one for one in plan.outsiders().questions if one.question == "q")
-    json = next(
-        one for one in everything["outsiders"]["questions"] if one["question"] == "q"
+    stated = next(
+        question for question in plan.outsiders().questions if question.question == "q"
     )
-    assert json["shuffled"]["people"] == told.shuffled.people == view.shuffled.people
-    assert json["shuffled"]["epsilon"] == told.shuffled.epsilon == view.shuffled.epsilon
+    json = next(
+        question
+        for question in everything["outsiders"]["questions"]
+        if question["question"] == "q"
+    )
+    assert json["shuffled"]["people"] == stated.shuffled.people == view.shuffled.people
+    assert (
+        json["shuffled"]["epsilon"] == stated.shuffled.epsilon == view.shuffled.epsilon
+    )
 
 
 @pytest.mark.parametrize(("kind", "way"), CELLS)
 def test_what_is_stated_is_measured(kind, way, monkeypatch, tmp_path):
     question = KINDS[kind]
-    (beside, survey, about) = WAYS[way]
+    (beside, survey, keys) = WAYS[way]
     if (kind, way) in CANNOT:
         with refused("refusals", "rounds", "sets"):
-            question.replacing(**about)
+            question.replacing(**keys)
         pytest.skip(CANNOT[kind, way])
     rng = np.random.default_rng(5)
     monkeypatch.setattr(bulk, "system_words", lambda: seeded_words(rng))
     monkeypatch.chdir(tmp_path)
-    codes = codes_of(question.replacing(**about), rng)
+    codes = codes_of(question.replacing(**keys), rng)
     if way == "from a pilot":
         (tmp_path / "pilot.csv").write_text(pilot_of(codes))
-    asked = (*(PARTS if kind == "joint" else ()), question.replacing(**about), *beside)
+    asked = (*(PARTS if kind == "joint" else ()), question.replacing(**keys), *beside)
     plan = plan_survey(Survey("s", PEOPLE, asked, **survey))
     planned = plan.question("q")
     check_faces(plan, planned)
@@ -301,8 +328,8 @@ def test_what_is_stated_is_measured(kind, way, monkeypatch, tmp_path):
     first = next(iter(gaps.values()))
     least = LEAST.get(planned.question.kind, 0.97)
     if not planned.question.apart:
-        known = answers_of(planned.question, codes)
-        predicted = Trial.of(planned, known).run(1, rng)[0].predicted
+        answers = answers_of(planned.question, codes)
+        predicted = Trial.of(planned, answers).run(1, rng)[0].predicted
         assert least < predicted / planned.total_error < 1.02
         assert errs_as(first, predicted)
         assert not errs_as(first, NEAR * predicted)

@@ -19,6 +19,7 @@ from planner.planning.sampled import SamplingPlan
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.assumed import AssumedSets, NormalPreferences
 from tests.documents import ROOT
+from tests.notebooks import html_of
 
 POLICY = PrivacyPolicy([1.0, 2.0], [1, 4], names=["a & b", "<common>"])
 
@@ -50,7 +51,7 @@ def shown():
 
 def test_everything_with_a_frame_is_here(shown):
     # By name: a slotted dataclass is made twice, and the first may still be in memory.
-    assert {type(one).__name__ for one in shown.values()} == {
+    assert {type(value).__name__ for value in shown.values()} == {
         kind.__name__ for kind in WithDataFrame.__subclasses__()
     }
 
@@ -75,22 +76,22 @@ class _Cells(HTMLParser):
 
 
 def test_a_cell_shows_the_summary_and_every_column(shown):
-    for name, one in shown.items():
-        frame = one.to_frame()
+    for name, value in shown.items():
+        frame = value.to_frame()
         assert isinstance(frame, pd.DataFrame), name
         assert len(frame) > 0, name
         assert not frame.columns.duplicated().any(), name
-        seen = _Cells(one._repr_html_())
+        seen = _Cells(html_of(value))
         assert seen.tags[0] == "p", name
-        assert one.summary in seen.text, name
+        assert value.summary in seen.text, name
         assert seen.cells[: len(frame.columns)] == [
             c.replace("_", " ") for c in frame
         ], name
-        assert one.summary.endswith("."), name
+        assert value.summary.endswith("."), name
 
 
 def test_names_cannot_be_markup(shown):
-    html = shown["table"]._repr_html_()
+    html = html_of(shown["table"])
     assert "<common>" not in html
     assert "&lt;common&gt;" in html
     assert "a &amp; b" in html
@@ -99,7 +100,7 @@ def test_names_cannot_be_markup(shown):
 def test_long_tables_are_cut_in_the_cell_only():
     table = baseline(PrivacyPolicy(np.linspace(1, 2, 500), np.ones(500)), "oue")
     assert len(table.to_frame()) == 500
-    assert _Cells(table._repr_html_()).tags.count("tr") < 70
+    assert _Cells(html_of(table)).tags.count("tr") < 70
 
 
 def test_frames_hold_what_the_plans_hold(shown):
@@ -112,7 +113,7 @@ def test_frames_hold_what_the_plans_hold(shown):
     assert shown["baseline"].to_frame()["shadow_price"].isna().all()
     whole = shown["whole"]
     assert whole.to_frame()["share"].tolist() == [
-        one.part.share for one in whole.questions
+        question.part.share for question in whole.questions
     ]
     assert shown["planned"].to_frame()["error"].is_monotonic_increasing
     curve = shown["frontier"]

@@ -26,9 +26,10 @@ ROOT = Path(__file__).parents[1]
     ],
 )
 def test_arguments_keep_their_names_order_and_defaults(function, given):
-    found = inspect.signature(function).parameters.values()
+    parameters = inspect.signature(function).parameters.values()
     said = (
-        p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in found
+        p.name if p.default is p.empty else f"{p.name}={p.default!r}"
+        for p in parameters
     )
     assert " ".join(said) == given
 
@@ -45,10 +46,8 @@ def test_a_table_has_the_fixed_names(method):
         assert column.dtype == np.float64
     assert type(table.worst_case_mse) is float
     assert type(table.saturation_epsilon) is float
-    assert (table.model, table.method) == (
-        "opt0",
-        "reduced" if method == "auto" else method,
-    )
+    assert table.model == "opt0"
+    assert table.method == ("reduced" if method == "auto" else method)
     assert isinstance(table.certificate, Certificate)
     assert table.certificate.over == "tables"
     for name in ("lower_bound", "relative_gap"):
@@ -58,7 +57,9 @@ def test_a_table_has_the_fixed_names(method):
 def test_baselines_are_tables_too():
     table = baseline(PrivacyPolicy([1.0, 2.0], [1, 2]), "oue")
     assert isinstance(table, UnaryTable)
-    assert (table.model, table.certificate, table.shadow_prices) == ("oue", None, None)
+    assert table.model == "oue"
+    assert table.certificate is None
+    assert table.shadow_prices is None
 
 
 @pytest.mark.parametrize("package", [planner, planner.deployment])

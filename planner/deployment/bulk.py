@@ -71,8 +71,8 @@ def perturb_file(
         called like each, unless the names of folders of ``out`` say the group; who is of none is
         left out.
     out:
-        A directory, of a file for each question and round; if that is one, also a file's name
-        that ends in ``.parquet`` or ``.jsonl``.
+        ``.parquet`` or ``.jsonl`` if one file results, a directory for several (one for
+        each question and round).
     questions:
         The questions to answer; all when empty.
     progress:
@@ -102,7 +102,7 @@ def perturb_file(
     file = AnswerFile(data, answer_columns, reading)
     for _ in file.blocks():
         """Every answer is checked before anything is drawn."""
-    if out not in paths.values():
+    if len(paths) > 1:
         _make_directory(out)
     written = dict.fromkeys(paths.values(), 0)
     with ExitStack() as stack:
@@ -329,10 +329,9 @@ def _make_directory(path: Path) -> None:
 def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
     numbered = enumerate(columns, start=1)
     keys = [(i, law.name, number) for i, law in numbered for number in law.rounds]
-    if len(keys) == 1 and out.suffix:
+    if len(keys) == 1:
         if out.suffix not in (".parquet", ".jsonl"):
-            remedy = "Rename it, or give a directory."
-            raise FileError(out, "ends neither in .parquet nor in .jsonl", remedy)
+            raise FileError(out, "ends neither in .parquet nor in .jsonl", "Rename it.")
         return {keys[0][1:]: out}
     if out.suffix:
         remedy = "Give a directory, or one question with --question."

@@ -39,22 +39,18 @@ class Halves(NamedTuple):
     @classmethod
     def of(cls, *classes: type[Shape] | type[Asked]) -> Self:
         """Forms of report and ways of asking."""
-        shapes = {}
-        asked = {}
-        for part in classes:
-            if issubclass(part, Shape):
-                shapes[part.name] = part
-            else:
-                asked[part.name] = part
-        return cls(shapes, asked)
+        shapes = {part.name: part for part in classes if issubclass(part, Shape)}
+        return cls(
+            shapes, {part.name: part for part in classes if issubclass(part, Asked)}
+        )
 
     def pairs(self) -> list[tuple[type[Asked], type[Shape]]]:
         """The ways of asking with the forms of report that serve them."""
-        pairs = []
-        for shape in self.shapes.values():
-            for name in shape.asked:
-                pairs.append((self.asked[name], shape))
-        return pairs
+        return [
+            (self.asked[name], shape)
+            for shape in self.shapes.values()
+            for name in shape.asked
+        ]
 
 
 # What a person's device needs of each, and no more.
@@ -153,10 +149,8 @@ class Law:
             "law": self.shape.name,
             "denominator": DENOMINATOR,
         }
-        document = header | self.asked.document() | self.shape.document()
-        if self.again is not None:
-            document["rounds"] = self.again.document()
-        return document
+        again = {} if self.again is None else {"rounds": self.again.document()}
+        return header | self.asked.document() | self.shape.document() | again
 
     @property
     def kind(self) -> str:

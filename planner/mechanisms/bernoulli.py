@@ -62,11 +62,11 @@ class BernoulliRows:
         drawn = np.empty(open_words.size, dtype=np.uint64)
         digits = [digit[column] for digit in self._second]
         undecided = _compare(drawn, digits, words) & lanes
-        self._finish(drawn, undecided, column, words)
+        self.finish(drawn, undecided, column, words)
         flat[open_words] |= drawn & lanes
         out[:, -1] &= self._mask
 
-    def _finish(
+    def finish(
         self, flat: Packed, undecided: Packed, column: Whole, words: Words
     ) -> None:
         """Set the undecided lanes, which are 0 so far, by their last digits one by one."""

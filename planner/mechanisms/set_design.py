@@ -218,7 +218,7 @@ def _staircases(length: int, epsilon: float, cap: float) -> Array:
     return np.asarray(np.clip(heights, 0.0, cap).reshape(-1, length + 1))
 
 
-def _hits(elements: int, length: int, sizes: Whole) -> Array:
+def hits_by_size(elements: int, length: int, sizes: Whole) -> Array:
     """Chance of each number of hits of a uniform report, up to a factor: ``(sizes, length + 1)``.
 
     Hypergeometric: ``C(length, j) C(elements - length, k - j)`` for ``j`` hits of ``k`` elements,
@@ -233,7 +233,7 @@ def _hits(elements: int, length: int, sizes: Whole) -> Array:
     return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
-def _support(
+def chances_in_report(
     items: int, length: int, sizes: Whole, stairs: Array
 ) -> tuple[Array, Array]:
     """Chances a and b of a report to have an own and another element: ``(sizes, stairs)``.
@@ -241,7 +241,7 @@ def _support(
     ``a`` is the mean number of hits by the length; reports have ``k`` elements in all, so that
     ``b = (k - length a) / items``.
     """
-    uniform = _hits(items + length, length, sizes)
+    uniform = hits_by_size(items + length, length, sizes)
     height = np.exp(stairs - stairs[:, -1:]).T
     hits = np.arange(length + 1)
     mean_hits = ((uniform * hits) @ height) / (uniform @ height)
@@ -260,7 +260,7 @@ def _best(items: int, length: int, stairs: Array) -> SetDesign:
         sizes = np.arange(low, high + 1)
         if sizes.size > max(_GRID, _ALL_HITS // length):
             sizes = np.unique(np.geomspace(low, high, _GRID).astype(np.int64))
-        own_chance, other_chance = _support(items, length, sizes, stairs)
+        own_chance, other_chance = chances_in_report(items, length, sizes, stairs)
         errors = set_error(items, length, own_chance, other_chance)
         size, stair = divmod(int(np.nanargmin(errors)), len(stairs))
         if sizes.size > high - low:  # all of them were tried
@@ -291,7 +291,7 @@ def rival_supports(
     """
     hit = np.array([[0.0] + [epsilon] * length])
     grown = expm1(epsilon)
-    own_chance, other_chance = _support(items, length, np.array([1]), hit)
+    own_chance, other_chance = chances_in_report(items, length, np.array([1]), hit)
     arc = 1 / (3 * length - 1 + length * grown)
     wheel = arc * (1 + grown) / (1 + grown * length * arc), arc
     privset = _best(items, length, hit).support

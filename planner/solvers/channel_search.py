@@ -72,7 +72,7 @@ def solve_channel(
             "rule", "inf between groups", "finite along some chain", remedy
         )
     table = np.atleast_2d(np.array(workload, dtype=np.float64))
-    question = _ChannelProblem(policy, table, scenarios)
+    question = ChannelProblem(policy, table, scenarios)
     oracle = Ends(question, windows_of(policy, np.arange(policy.size)))
     game = (
         None if asked is None else question.seen_in(table, scenarios, np.asarray(asked))
@@ -117,11 +117,11 @@ def solve_channel(
         float(estimator) * question.unit
         for estimator in (generated.solved, generated.bound)
     )
-    certificate = Certificate.of(channel.worst_error, bound, _claim(scenarios), solved)
+    certificate = Certificate.of(channel.worst_error, bound, claim(scenarios), solved)
     return replace(channel, certificate=certificate)
 
 
-def _claim(scenarios: Sequence[Scenario]) -> str:
+def claim(scenarios: Sequence[Scenario]) -> str:
     """Whom the bound is about: estimators that learn which population it is may go below it.
 
     With one population, or where everybody may have any answer, none does.
@@ -140,7 +140,7 @@ def _claim(scenarios: Sequence[Scenario]) -> str:
     return "mechanisms"
 
 
-class _ChannelProblem:
+class ChannelProblem:
     """A question as a game: errors in a ``unit`` that brings them near 1.
 
     Directions that no scenario looks at are taken out of numbers that forms are about. ``turn``:
@@ -228,7 +228,7 @@ class Ends:
     and no column found exceeds them.
     """
 
-    def __init__(self, question: _ChannelProblem, windows: Windows) -> None:
+    def __init__(self, question: ChannelProblem, windows: Windows) -> None:
         self.question = question
         (low, high) = windows
         m = low.shape[1]

@@ -112,7 +112,7 @@ def best_design(
         raise InputError(
             "tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6."
         )
-    groups, asked = _merged(policy, chosen)
+    groups, asked = levels_merged(policy, chosen)
     few = asked.policy.size <= _PROVEN_LEVELS
     answers: list[SubsetDesign | UnaryTable] = (
         [*_tables(policy, chosen)] if not few else []
@@ -145,7 +145,7 @@ def history_bound(policy: PrivacyPolicy, objective: Objective, spread: Array) ->
     Answers of level ``i`` change within it, by a law whose factor ``f`` is ``spread[i]``, shape
     ``(t,)``: docs/theory/rounds.md, theorem 3. Any change of budgets is the caller's to rule out.
     """
-    _, asked = _merged(policy, objective, spread)
+    _, asked = levels_merged(policy, objective, spread)
     merged = asked.policy
     prior = asked.prior
     bounds = [0.0]
@@ -200,7 +200,7 @@ class _Asked(NamedTuple):
         )
 
 
-def _merged(
+def levels_merged(
     policy: PrivacyPolicy, objective: Objective, spread: Array | None = None
 ) -> tuple[Whole, _Asked]:
     """The group of each level, and what is asked: levels alike are one, which loses nothing.
@@ -370,7 +370,7 @@ def _designed(
         else problem.prior
     )
     bounds = scaled * np.maximum(np.array([generated.solved, generated.bound]), 0.0)
-    types = _types_of(problem, generated)
+    types = types_of(problem, generated)
     return _SolvedDesign(types, people / people.sum(), bounds, generated.stopped)
 
 
@@ -379,14 +379,14 @@ def _bound(asked: _Asked, levels: Whole, close: float) -> Relaxed:
     if levels.size > MOST_LEVELS and (
         asked.prior is not None or not one_window(asked.policy)
     ):
-        few = asked.pooled(_coarser(asked))
+        few = asked.pooled(coarser(asked))
         return relaxed(
             few.problem(np.arange(few.policy.size)), max(close, _CLOSE_GROUPS)
         )
     return relaxed(asked.problem(levels), close)
 
 
-def _coarser(asked: _Asked) -> Whole:
+def coarser(asked: _Asked) -> Whole:
     """Some two dozen groups of levels alike in what they cost, in weights and in people.
 
     Halved in turn is the group where one of these differs most, costly levels before others.
@@ -415,7 +415,7 @@ def _coarser(asked: _Asked) -> Whole:
     return groups
 
 
-def _types_of(problem: DesignProblem, generated: Generated) -> OutputTypes | None:
+def types_of(problem: DesignProblem, generated: Generated) -> OutputTypes | None:
     """Few types with the same error, their weights corrected until probabilities sum to 1.
 
     None where the digits that are left make no such weights.

@@ -44,7 +44,7 @@ def solve_reduced(
         raise InputError(
             "method", "reduced", allowed, 'Use method="auto", which picks one.'
         )
-    return _KinkSearch(program, reduction, asked or program).solve()
+    return KinkSearch(program, reduction, asked or program).solve()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def minimise_convex(
 
 
 @dataclass(frozen=True, slots=True)
-class _KinkSearch:
+class KinkSearch:
     """Variables ``T``, and of opt0 ``delta``."""
 
     program: Program
@@ -143,6 +143,7 @@ class _KinkSearch:
     asked: Program
 
     def solve(self) -> tuple[Array, Proof]:
+        """The best log-odds, ``(t,)``, and the proof that no others are better."""
         reduction = self.reduction
         balanced = self.program.model.balance.any()
         low, high = reduction.ends
@@ -170,7 +171,7 @@ class _KinkSearch:
             minimum = minimise_convex(
                 faces, low, high, start, np.unique(reduction.kinks)
             )
-        return self._proven(
+        return self.proven(
             minimum, self._balance(minimum.x, delta).x if balanced else 0.0
         )
 
@@ -225,7 +226,8 @@ class _KinkSearch:
             bend -= twist**2 / balance.left.curvature
         return Face(rise, bend, value + float(branches.max()), weights, saturated)
 
-    def _proven(self, minimum: Minimum, delta: float) -> tuple[Array, Proof]:
+    def proven(self, minimum: Minimum, delta: float) -> tuple[Array, Proof]:
+        """The log-odds at a place of the search, ``(t,)``, and what its tangent plane proves."""
         # The mixed faces' tangent plane is below the error: its value, and what it loses on the way
         # to the worst corner of (T, delta), bound the optimum. Where more than two branches meet no
         # mix of the two at hand need have slope 0; the bound holds all the same.

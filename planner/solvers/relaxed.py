@@ -103,7 +103,7 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     together = together and problem.prior is None
     if together and (t > MOST_LEVELS or close > _WORTH_CUTS):
         return explicit(problem)
-    forms = _Forms(problem)
+    forms = Forms(problem)
     cut = k > 1 and t <= _MOST_CUT and problem.spread is None and close <= _WORTH_CUTS
     begun = forms.solved(_BEGUN if cut else close)
     first = forms.proven(forms.solved(close, begun) if cut else begun)
@@ -117,7 +117,7 @@ def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
     )
     whole = np.floor(np.clip(share * m + 1e-6, 0, m - 1))
     # The only item of a level has no count between its two: below both is one that cuts nothing.
-    forms = _Forms(problem, np.where(m > 1, whole, -1.0))
+    forms = Forms(problem, np.where(m > 1, whole, -1.0))
     with suppress(np.linalg.LinAlgError):  # digits are used up
         closer = forms.proven(forms.solved(close, forms.cut(begun)))
         return max(first, closer, key=lambda bound: bound.bounds[0])
@@ -231,7 +231,7 @@ class _Point(NamedTuple):
         )
 
 
-class _Forms:
+class Forms:
     """The largest bound that forms prove, by Newton's method from the interior.
 
     To twice the root terms of the bound, less ``l``'s sum and what people's answers take off, it

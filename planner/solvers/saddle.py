@@ -156,7 +156,7 @@ def saddle(
         begun = np.pad(near.weights, (0, n - near.weights.size))
         theta = begun + _ROOM * theta
         sigma = near.multipliers.scenarios + _ROOM * sigma
-    second = _second_order(game, columns, theta, sigma)
+    second = second_order(game, columns, theta, sigma)
     if second is None:
         reason = "Rounding hides at these budgets what tells the numbers wanted apart"
         raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
@@ -175,7 +175,7 @@ def continued(
     game: Game, columns: GameColumns, answer: SaddlePoint, close: float
 ) -> SaddlePoint:
     """An answer about the same columns, with more digits."""
-    second = _second_order(game, columns, answer.weights, answer.multipliers.scenarios)
+    second = second_order(game, columns, answer.weights, answer.multipliers.scenarios)
     if second is None:
         return answer
     return _descended(
@@ -245,7 +245,7 @@ def _step(
     step = min(1.0, _STEP_SHARE * room)
     for _ in range(_STEP_HALVINGS):
         point = here.point + step * direction
-        second = _second_order(
+        second = second_order(
             game, columns, *np.split(point[:inside], [here.theta.size])
         )
         if second is not None:
@@ -335,7 +335,7 @@ def positive_solved(matrix: Array, sides: Array) -> Array:
     return np.asarray(cho_solve(factor, sides, check_finite=False), dtype=np.float64)
 
 
-def _second_order(
+def second_order(
     game: Game, columns: GameColumns, theta: Array, sigma: Array
 ) -> _Second | None:
     """None where the columns do not tell apart what is wanted."""

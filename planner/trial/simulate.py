@@ -325,6 +325,10 @@ class Trial:
         """The mechanisms that are tried, the deployed one first."""
         return list(self._tried)
 
+    def only(self, name: str) -> Self:
+        """The same trial of one of its mechanisms alone, by its name."""
+        return replace(self, _tried={name: self._tried[name]})
+
     @property
     def shares_up_to(self) -> Array:
         """The true shares of the people up to each ordered answer."""

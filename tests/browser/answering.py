@@ -40,16 +40,16 @@ def serving() -> Iterator[Host]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             kind, data = host.files.get(self.path, ("text/plain", b""))
-            self._answer(200 if data else 404, kind, data)
+            self.answer(200 if data else 404, kind, data)
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"])).decode()
             host.lines += body.splitlines()
             ids = json.dumps([json.loads(line)["id"] for line in body.splitlines()])
             code, text = host.answers.pop(0) if host.answers else (200, ids)
-            self._answer(code, "application/json", text.encode())
+            self.answer(code, "application/json", text.encode())
 
-        def _answer(self, code: int, kind: str, data: bytes) -> None:
+        def answer(self, code: int, kind: str, data: bytes) -> None:
             self.send_response(code)
             self.send_header("content-type", kind)
             self.send_header("content-length", str(len(data)))
@@ -69,8 +69,8 @@ def serving() -> Iterator[Host]:
         thread.join()
 
 
-def all_of(*items, **more):
-    return (Level("all", 2.0, items, **more),)
+def all_of(*items, **keys):
+    return (Level("all", 2.0, items, **keys),)
 
 
 @cache

@@ -42,8 +42,8 @@ def browser_type_launch_args(playwright):
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory):
-    with running_app(tmp_path_factory.mktemp("app") / "log") as found:
-        yield found
+    with running_app(tmp_path_factory.mktemp("app") / "log") as address:
+        yield address
 
 
 @dataclass
@@ -130,7 +130,10 @@ class Visit:
         for _ in range(MOST_PATIENCE // TICK):
             self.page.wait_for_timeout(TICK)
             idle = not self.waiting and self.page.locator(SETTLED).count() == 1
-            quiet = quiet + 1 if idle and heard == self.messages else 0
+            if idle and heard == self.messages:
+                quiet = quiet + 1
+            else:
+                quiet = 0
             heard = self.messages
             if quiet == QUIET_TICKS:
                 break
@@ -169,7 +172,11 @@ class Visit:
         keys = self.page.keyboard
         self.act(self.page.get_by_label("Survey", exact=True), "")
         # Past how often it is asked; past what a person gives, what is exact enough, and the rule.
-        for text, tabs in ((name, 1), (people, 2), (question, 4)):
+        for text, tabs in (
+            (name, 1),
+            (people, 2),
+            (question, 4),
+        ):
             keys.press("Control+a")
             keys.type(text)
             for _ in range(tabs):
@@ -195,10 +202,10 @@ def visitor(one_browser, address):
     """Opens the five diagnoses, or what is asked, for one more visitor in a page of its own."""
 
     def new(asked="?example=health"):
-        found = Visit(one_browser.new_page(), address)
-        found.watch()
-        found.open(asked)
-        return found
+        visit = Visit(one_browser.new_page(), address)
+        visit.watch()
+        visit.open(asked)
+        return visit
 
     yield new
     for page in one_browser.pages:
@@ -216,4 +223,6 @@ def shots():
     folder = os.environ.get("SCREENSHOTS")
     if folder:
         (ROOT / folder).mkdir(parents=True, exist_ok=True)
-    return ROOT / folder if folder else None
+    if folder:
+        return ROOT / folder
+    return None

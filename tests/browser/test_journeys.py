@@ -109,9 +109,9 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(
     page.evaluate(PASTE, 2)
     visit.settle()
     assert [visit.cell(3, "name"), visit.cell(3, "items")] == ["l1", "i1"]
-    for one in (visit, other):
-        assert one.complaints == []
-        assert one.outside == []
+    for other_visit in (visit, other):
+        assert other_visit.complaints == []
+        assert other_visit.outside == []
 
 
 def test_the_keyboard_alone_leads_from_nothing_to_files_that_verify(visit, tmp_path):

@@ -93,8 +93,8 @@ def made(survey, number=None):
 
 @pytest.fixture
 def host():
-    with serving() as found:
-        yield found
+    with serving() as host:
+        yield host
 
 
 @pytest.fixture
@@ -279,9 +279,11 @@ def test_what_cannot_be_trusted_or_kept_asks_and_sends_nothing(person, host):
     page = person.new_page()
     html = made(ONE)
     for changed in (parameters_of(ONE).replace(b"2.0", b"3.0"), b"{"):
-        own = b64encode(parameters_of(ONE)).decode()
+        parameters = b64encode(parameters_of(ONE)).decode()
         page.goto(
-            host.page(html.replace(own, b64encode(changed).decode()), "/changed.html")
+            host.page(
+                html.replace(parameters, b64encode(changed).decode()), "/changed.html"
+            )
         )
         expect(page.get_by_text("cannot be trusted")).to_be_visible()
     page.route(
@@ -302,8 +304,8 @@ def test_what_cannot_be_trusted_or_kept_asks_and_sends_nothing(person, host):
     )
     press(full, RANDOMISE)
     expect(full.get_by_text("could not be kept on this device")).to_be_visible()
-    for one in (page, refusing, full):
-        assert one.get_by_role("radio").count() == 0
+    for tab in (page, refusing, full):
+        assert tab.get_by_role("radio").count() == 0
     assert host.lines == []
 
 
@@ -319,7 +321,11 @@ def test_rounds_are_the_persons_own_or_silent(person, host):
         heading(page, "Thank you")
     assert [json.loads(line)["round"] for line in host.lines] == sent
     assert len(sent) == 1
-    for number, change in ((1, None), (2, "No"), (3, "Yes")):
+    for number, change in (
+        (1, None),
+        (2, "No"),
+        (3, "Yes"),
+    ):
         page = opened(person, host.page(made(OPEN, number)))
         page.get_by_role("radio", name="red").check()
         if change:
@@ -355,8 +361,8 @@ def test_it_is_accessible_from_the_first_word_to_the_last(person, host):
             assert page.evaluate(wide) == 0, width
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            found = axe.run(page)
-            assert found.violations_count == 0, found.generate_report()
+            result = axe.run(page)
+            assert result.violations_count == 0, result.generate_report()
 
     press(page, RANDOMISE)
     check()
@@ -401,13 +407,16 @@ const data = new Uint8Array(await (await import("node:fs/promises")).readFile("p
 console.log(await (await Client.open(data)).report("colour", "red"));
 """
     (tmp_path / "own.mjs").write_text(script)
-    for told in (
+    for printed in (
         run("node", "own.mjs"),
         run("npx", "ldp-client", "params.json", "colour", "red"),
     ):
-        assert json.loads(told)["question"] == "colour"
+        assert json.loads(printed)["question"] == "colour"
     for path in (tmp_path / "node_modules" / "ldp-planner-client").iterdir():
-        kind = "application/json" if path.suffix == ".json" else "text/javascript"
+        if path.suffix == ".json":
+            kind = "application/json"
+        else:
+            kind = "text/javascript"
         host.files[f"/client/{path.name}"] = (kind, path.read_bytes())
     host.files["/params.json"] = (
         "application/json",

@@ -6,13 +6,12 @@ import pytest
 
 from planner.errors import FileError, InputError
 from tests.cli.running import ended, run, shown
-from tests.deployment.conftest import counting_here  # noqa: F401
 from tests.refusals import refused
 from tests.surveys import EXAMPLES
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def collected(tmp_path_factory):
     """Parameters, a thousand answers, and their reports."""
     folder = tmp_path_factory.mktemp("collection")
     shown("plan", EXAMPLES / "health.toml", "--out", folder / "params.json")
@@ -27,14 +26,14 @@ def perturbing(folder, *words):
     return "perturb", folder / "params.json", "--data", data, "--out", out, *words
 
 
-def test_perturb_says_what_it_wrote(place):
+def test_perturb_says_what_it_wrote(collected):
     read = "Read as: one column, UTF-8, 1,000 rows."
-    written = f"1,000 reports written to {place}/reports.parquet"
-    assert shown(*perturbing(place, "--force")) == f"{read}\n{written}\n"
+    written = f"1,000 reports written to {collected}/reports.parquet"
+    assert shown(*perturbing(collected, "--force")) == f"{read}\n{written}\n"
     with refused("exists. Write to another file, or", kind=FileError):
-        shown(*perturbing(place))
-    document = json.loads(shown(*perturbing(place, "--json", "--force")))
-    assert document == {"written": {f"{place}/reports.parquet": 1000}, "read": read}
+        shown(*perturbing(collected))
+    document = json.loads(shown(*perturbing(collected, "--json", "--force")))
+    assert document == {"written": {f"{collected}/reports.parquet": 1000}, "read": read}
 
 
 def test_more_people_than_were_planned_are_remarked(tmp_path):
@@ -65,8 +64,13 @@ def test_more_people_than_were_planned_are_remarked(tmp_path):
     }
 
 
-def test_set_sizes_name_two_questions(place):
-    words = ("aggregate", place / "params.json", place / "nothing here", "--set-sizes")
+def test_set_sizes_name_two_questions(collected):
+    words = (
+        "aggregate",
+        collected / "params.json",
+        collected / "nothing here",
+        "--set-sizes",
+    )
     for text in ("diagnosis", "diagnosis=how many", "="):
         with refused("set-sizes"):
             shown(*words, text)
@@ -74,29 +78,43 @@ def test_set_sizes_name_two_questions(place):
         shown(*words, "diagnosis=diagnosis")
 
 
-def test_written_estimates_are_announced(place):
-    out = place / "estimates.csv"
+def test_written_estimates_are_announced(collected):
+    out = collected / "estimates.csv"
     page = shown(
-        "aggregate", place / "params.json", place / "reports.parquet", "--out", out
+        "aggregate",
+        collected / "params.json",
+        collected / "reports.parquet",
+        "--out",
+        out,
     )
     assert page.endswith(f"All 5 estimates written to {out}\n")
     assert out.read_text().count("\n") == 6
     shown(
         "aggregate",
-        place / "params.json",
-        place / "reports.parquet",
+        collected / "params.json",
+        collected / "reports.parquet",
         "--out",
         out,
         "--excel",
     )
     assert out.read_bytes().startswith(b"\xef\xbb\xbf")
     with refused("excel"):
-        shown("aggregate", place / "params.json", place / "reports.parquet", "--excel")
+        shown(
+            "aggregate",
+            collected / "params.json",
+            collected / "reports.parquet",
+            "--excel",
+        )
 
 
-def test_engines_are_checked_before_anything_is_read(place):
-    words = ("aggregate", place / "params.json", place / "reports.parquet", "--engine")
-    for more, reason in (
+def test_engines_are_checked_before_anything_is_read(collected):
+    words = (
+        "aggregate",
+        collected / "params.json",
+        collected / "reports.parquet",
+        "--engine",
+    )
+    for options, reason in (
         (
             ["spark"],
             "engine is 'spark' but must be one of local, dask. Leave --engine out to "
@@ -109,30 +127,32 @@ def test_engines_are_checked_before_anything_is_read(place):
         ),
     ):
         with pytest.raises(InputError) as caught:
-            shown(*words, *more)
+            shown(*words, *options)
         assert str(caught.value) == reason
 
 
-def test_vectors_go_to_the_screen_or_to_a_file(place):
-    printed = shown("vectors", place / "params.json")
+def test_vectors_go_to_the_screen_or_to_a_file(collected):
+    printed = shown("vectors", collected / "params.json")
     assert (
-        shown("vectors", place / "params.json", "--out", place / "vectors.json") == ""
+        shown("vectors", collected / "params.json", "--out", collected / "vectors.json")
+        == ""
     )
-    assert (place / "vectors.json").read_text() == printed
+    assert (collected / "vectors.json").read_text() == printed
 
 
-def test_pipes_and_files_get_no_progress(place):
-    done = run("aggregate", place / "params.json", place / "reports.parquet")
-    assert (done.returncode, done.stderr) == (0, "")
-    done = ended("aggregate", place / "params.json", place / "nothing")
+def test_pipes_and_files_get_no_progress(collected):
+    done = run("aggregate", collected / "params.json", collected / "reports.parquet")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    done = ended("aggregate", collected / "params.json", collected / "nothing")
     assert done.stdout == ""
     assert done.stderr.startswith("ldp-planner: ")  # no empty line before it
 
 
-def test_files_left_out_have_an_exit_code_of_their_own(place):
-    (place / "broken.parquet").write_bytes(b"")
+def test_files_left_out_have_an_exit_code_of_their_own(collected):
+    (collected / "broken.parquet").write_bytes(b"")
     words = [
-        str(place / name)
+        str(collected / name)
         for name in ("params.json", "reports.parquet", "broken.parquet")
     ]
     done = ended("aggregate", *words)
@@ -140,22 +160,27 @@ def test_files_left_out_have_an_exit_code_of_their_own(place):
     assert "LEFT OUT" in done.stdout
 
 
-def test_reports_are_never_replaced_by_what_is_computed_from_them(place):
-    before = (place / "reports.parquet").read_bytes()
-    words = ("aggregate", place / "params.json", place / "reports.parquet", "--out")
+def test_reports_are_never_replaced_by_what_is_computed_from_them(collected):
+    before = (collected / "reports.parquet").read_bytes()
+    words = (
+        "aggregate",
+        collected / "params.json",
+        collected / "reports.parquet",
+        "--out",
+    )
     with refused("would be replaced, but is read", kind=FileError):
-        shown(*words, place / "reports.parquet")
+        shown(*words, collected / "reports.parquet")
     with refused("would be replaced, but is read", kind=FileError):
-        shown(*perturbing(place)[:-1], place / "params.json")
-    assert (place / "reports.parquet").read_bytes() == before
+        shown(*perturbing(collected)[:-1], collected / "params.json")
+    assert (collected / "reports.parquet").read_bytes() == before
 
 
-def test_files_that_are_gone_stop_the_run_or_are_taken_out(place, tmp_path):
+def test_files_that_are_gone_stop_the_run_or_are_taken_out(collected, tmp_path):
     folder = tmp_path / "reports"
     folder.mkdir()
     for name in ("a.parquet", "b.parquet"):
-        shown(*perturbing(place)[:-1], folder / name)
-    words = ("aggregate", place / "params.json", folder, "--out", folder / "e.csv")
+        shown(*perturbing(collected)[:-1], folder / name)
+    words = ("aggregate", collected / "params.json", folder, "--out", folder / "e.csv")
     assert "2,000 reports in 2 files counted" in shown(*words)
     (folder / "a.parquet").unlink()
     with refused("was counted and is missing, as are 0 more files", kind=FileError):

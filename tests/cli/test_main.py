@@ -38,7 +38,8 @@ def test_help(command):
 
 def test_nothing_asked_is_a_request_for_help():
     done = ended()
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     assert done.stdout == ended("--help").stdout
     for name in COMMANDS:
         assert f"\n  {name} " in done.stdout
@@ -130,7 +131,8 @@ def test_verify_fails_on_the_first_violation(params):
 )
 def test_an_error_is_one_sentence_without_a_traceback(arguments, code, message):
     done = ended(*arguments)
-    assert (done.returncode, done.stdout) == (code, "")
+    assert done.returncode == code
+    assert done.stdout == ""
     assert done.stderr.startswith("ldp-planner: ")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1  # for people and for grep: never wrapped

@@ -68,7 +68,7 @@ def test_plan_for_machines(survey, tmp_path):
     )
     assert Parameters.of(document["parameters"]) == read_parameters(out)
     (question,) = document["questions"]
-    assert {one["name"] for one in question["options"]} >= {
+    assert {option["name"] for option in question["options"]} >= {
         "opt0",
         "opt1",
         "opt2",
@@ -86,7 +86,7 @@ def test_several_questions_for_machines():
     assert document["survey"]["better_design"] == "one-each"
     assert document["survey"]["allocation"]["value"] == pytest.approx(122.093, rel=1e-3)
     for part in (document["questions"], document["parameters"]["questions"]):
-        assert [one["name"] for one in part] == ["diagnosis", "page", "income"]
+        assert [entry["name"] for entry in part] == ["diagnosis", "page", "income"]
     assert document["questions"][0]["targets"][0]["users"] > 200_000
 
 
@@ -108,20 +108,22 @@ def test_one_each_is_one_file_or_a_question_alone(tmp_path):
     path.write_text(ONE_EACH)
     said = words("plan", path)
     document = json.loads(shown("plan", path, "--json"))
-    for one in document["questions"]:
-        assert f"{one['users']:,} of 1,000 people, drawn at random" in said
-        assert f"among the {one['users']:,} people asked" in said
-        assert f"'{one['name']}' {100 * one['fraction']:.4g} %" in said
+    for entry in document["questions"]:
+        assert f"{entry['users']:,} of 1,000 people, drawn at random" in said
+        assert f"among the {entry['users']:,} people asked" in said
+        assert f"'{entry['name']}' {100 * entry['fraction']:.4g} %" in said
     assert not out.exists()
     assert said.endswith("--out params.json")
     chances = document["parameters"]["drawn"]["chances"]
-    for one, chance in zip(document["questions"], chances, strict=True):
-        assert chance / 2**32 == pytest.approx(one["fraction"], abs=1e-9)
+    for entry, chance in zip(document["questions"], chances, strict=True):
+        assert chance / 2**32 == pytest.approx(entry["fraction"], abs=1e-9)
     assert "verified" in words("plan", path, "--question", "page", "--out", out)
-    assert [one.name for one in read_parameters(out).questions] == ["page"]
+    assert [question.name for question in read_parameters(out).questions] == ["page"]
     assert "drawn" not in read_parameters(out).document
     alone = json.loads(shown("plan", path, "--question", "page", "--json"))
-    assert [one["name"] for one in alone["parameters"]["questions"]] == ["page"]
+    assert [question["name"] for question in alone["parameters"]["questions"]] == [
+        "page"
+    ]
 
 
 def test_recording_spends_the_ledger(tmp_path):
@@ -149,7 +151,7 @@ def test_what_cannot_be_written_spends_nothing(tmp_path):
         "plan", path, "--out", out, "--record", "--report", tmp_path / "no" / "r.html"
     )
     assert failed.exit_code == 1
-    assert [one.name for one in tmp_path.iterdir()] == ["s.toml"]
+    assert [file.name for file in tmp_path.iterdir()] == ["s.toml"]
 
 
 def test_compare_puts_two_scenarios_side_by_side(tmp_path):
@@ -157,15 +159,15 @@ def test_compare_puts_two_scenarios_side_by_side(tmp_path):
     other.write_text(HEALTH.read_text().replace('"ln 4"', '"ln 5"'))
     assert "A: health.toml B: richer.toml" in words("compare", HEALTH, other)
     rows = json.loads(shown("compare", HEALTH, other, "--json"))
-    said = {(one["level"], one["what"]): one for one in rows}
+    said = {(row["level"], row["what"]): row for row in rows}
     spent = said["severe", "spent (epsilon)"]
     assert (spent["first"], spent["second"]) == pytest.approx(
         (1.386294361, 1.609437912)
     )
     errors = [
-        one for one in rows if "error" in one["what"] and one["level"] != "common"
+        row for row in rows if "error" in row["what"] and row["level"] != "common"
     ]
-    assert all(one["change"] <= 0 for one in errors)
+    assert all(error["change"] <= 0 for error in errors)
 
 
 def test_what_is_not_shown_is_not_solved(monkeypatch):

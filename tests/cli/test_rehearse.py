@@ -34,12 +34,12 @@ def files(tmp_path):
 
 def counted(text):
     """The number of people with each answer, by group."""
-    found = {}
+    settings = {}
     for row in json.loads(text)["estimates"]:
         if row["estimate"] is not None:  # else a difference of two groups
             group = row["group"].removeprefix("region = ") or "all"
-            found[group, row["answer"]] = round(row["estimate"])
-    return found
+            settings[group, row["answer"]] = round(row["estimate"])
+    return settings
 
 
 EXPECTED = {

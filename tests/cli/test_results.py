@@ -2,7 +2,6 @@
 
 import csv
 import json
-from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -14,7 +13,6 @@ from planner.errors import FileError
 from planner.show.blocks import Sentence, Table, as_exact_as
 from planner.show.results import result_blocks
 from tests.cli.running import invoke, shown
-from tests.deployment.conftest import counting_here  # noqa: F401
 from tests.refusals import refused
 
 SURVEY = """
@@ -33,7 +31,7 @@ items = ["HIV", "flu", "none"]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def collected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("groups")
     (folder / "survey.toml").write_text(SURVEY)
     shown("plan", folder / "survey.toml", "--out", folder / "params.json")
@@ -50,24 +48,30 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_a_plan_says_what_is_expected_of_each_group(place):
-    page = " ".join(shown("plan", place / "survey.toml").split())
+def test_a_plan_says_what_is_expected_of_each_group(collected):
+    page = " ".join(shown("plan", collected / "survey.toml").split())
     assert "north 675" in page
     assert "Fewer than 300 people are expected in 'south'." in page
     assert "not hidden" in page
     assert "among 225 people" in " ".join(
-        shown("outsiders", place / "survey.toml").split()
+        shown("outsiders", collected / "survey.toml").split()
     )
 
 
-def test_the_result_by_group_as_a_page_and_a_document(place):
-    words = "aggregate", place / "params.json", place / "reports", "--by", "region"
-    page = shown(*words, "--report", place / "r.html")
+def test_the_result_by_group_as_a_page_and_a_document(collected):
+    words = (
+        "aggregate",
+        collected / "params.json",
+        collected / "reports",
+        "--by",
+        "region",
+    )
+    page = shown(*words, "--report", collected / "r.html")
     assert "north (600)" in page
     assert "north less south" in page
     # (3000 + 1000)^2 / (3000^2 / 600 + 1000^2 / 300)
     assert "as exact as 873 people" in " ".join(page.split())
-    html = (place / "r.html").read_text()
+    html = (collected / "r.html").read_text()
     assert html.count("<h2>diagnosis</h2>") == 1
     assert "chi-square" in html
     rows = json.loads(shown(*words, "--json"))["estimates"]
@@ -76,9 +80,9 @@ def test_the_result_by_group_as_a_page_and_a_document(place):
     assert invoke("aggregate", *words[1:3], "--by", "land").exit_code == 1
 
 
-def test_limits_for_a_population_are_named_and_wider(place, tmp_path):
+def test_limits_for_a_population_are_named_and_wider(collected, tmp_path):
     """By the option, and by the survey's key; the page says in words whose limits it shows."""
-    words = "aggregate", place / "params.json", place / "reports"
+    words = "aggregate", collected / "params.json", collected / "reports"
     asked = json.loads(shown(*words, "--json"))["estimates"]
     drawn = json.loads(shown(*words, "--population", "--json"))["estimates"]
     assert {row["limits_for"] for row in asked} == {"people asked"}
@@ -99,9 +103,13 @@ def test_limits_for_a_population_are_named_and_wider(place, tmp_path):
     assert parameters["limits"] == "population"
 
 
-def test_a_group_without_reports_is_not_weighted_away(place):
+def test_a_group_without_reports_is_not_weighted_away(collected):
     """Of the population a quarter is unseen: no weighted row, and the reason."""
-    words = "aggregate", place / "params.json", place / "reports" / "region=north"
+    words = (
+        "aggregate",
+        collected / "params.json",
+        collected / "reports" / "region=north",
+    )
     page = " ".join(shown(*words, "--by", "region").split())
     assert "not weighted: no report of south, 25 % of the population" in page.lower()
     rows = json.loads(shown(*words, "--by", "region", "--json"))["estimates"]
@@ -109,9 +117,9 @@ def test_a_group_without_reports_is_not_weighted_away(place):
     assert [row["estimate"] for row in weighted] == [None]
 
 
-def test_people_are_whole_and_files_keep_all_digits(place, tmp_path):
+def test_people_are_whole_and_files_keep_all_digits(collected, tmp_path):
     out = tmp_path / "estimates.json"
-    words = "aggregate", place / "params.json", place / "reports"
+    words = "aggregate", collected / "params.json", collected / "reports"
     page = shown(*words, "--by", "region", "--out", out)
     rows = json.loads(out.read_text())
     for row in rows:
@@ -121,10 +129,10 @@ def test_people_are_whole_and_files_keep_all_digits(place, tmp_path):
     assert page.count("Processed: ") == 1
 
 
-def test_limits_beyond_what_can_be_are_marked(place):
+def test_limits_beyond_what_can_be_are_marked(collected):
     """Of 900 people no answer has less than 0 or more than all; a difference may be below 0."""
-    parameters = read_parameters(place / "params.json")
-    collection = collect(parameters, [place / "reports"])
+    parameters = read_parameters(collected / "params.json")
+    collection = collect(parameters, [collected / "reports"])
     table = estimates_table(
         parameters,
         collection.sums,
@@ -160,9 +168,10 @@ def test_limits_beyond_what_can_be_are_marked(place):
     assert not any("*" in cell for cell in gaps.cells)
 
 
-def test_two_collections(place):
-    north, south = (place / "reports" / f"region={name}" for name in ("north", "south"))
-    params = place / "params.json"
+def test_two_collections(collected):
+    north = collected / "reports" / "region=north"
+    south = collected / "reports" / "region=south"
+    params = collected / "params.json"
     page = shown("difference", params, north, params, south)
     assert "first less second" in page
     rows = json.loads(shown("difference", params, north, params, south, "--json"))
@@ -170,10 +179,10 @@ def test_two_collections(place):
     assert next(row["p"] for row in rows if row["answer"] == "HIV") < 1e-6
 
 
-def test_two_collections_by_name_group_and_file(place, tmp_path):
+def test_two_collections_by_name_group_and_file(collected, tmp_path):
     """Names stand in page and file; a group that both have has differences of its own."""
-    params = place / "params.json"
-    both = place / "reports"
+    params = collected / "params.json"
+    both = collected / "reports"
     words = "difference", params, both, params, both / "region=north"
     words = *words, "--names", "last year, this year", "--by", "region"
     out = tmp_path / "gap.csv"
@@ -195,16 +204,17 @@ def test_two_collections_by_name_group_and_file(place, tmp_path):
 
 
 @pytest.mark.parametrize("names", ["one", "a,a", "a,", "a,b,c"])
-def test_two_collections_need_two_names(place, names):
-    params = place / "params.json"
-    where = params, place / "reports"
+def test_two_collections_need_two_names(collected, names):
+    params = collected / "params.json"
+    where = params, collected / "reports"
     with refused("names"):
         shown("difference", *where, *where, "--names", names)
 
 
-def test_collections_without_a_common_value_are_not_compared_by_it(place):
-    north, south = (place / "reports" / f"region={name}" for name in ("north", "south"))
-    params = place / "params.json"
+def test_collections_without_a_common_value_are_not_compared_by_it(collected):
+    north = collected / "reports" / "region=north"
+    south = collected / "reports" / "region=south"
+    params = collected / "params.json"
     with refused("no value of 'region' has reports in both"):
         shown("difference", params, north, params, south, "--by", "region")
 
@@ -244,9 +254,9 @@ def test_quartiles_and_means_of_groups_stand_with_their_group(tmp_path):
     assert len(means) == 2
     for row in means:
         spread = (row["upper"] - row["lower"]) / 2
-        value, lower, upper = (
-            as_exact_as(row[name], spread) for name in ("estimate", "lower", "upper")
-        )
+        value = as_exact_as(row["estimate"], spread)
+        lower = as_exact_as(row["lower"], spread)
+        upper = as_exact_as(row["upper"], spread)
         stated = f"{value} ({lower} to {upper})"
         assert stated in page
         assert stated in html
@@ -256,49 +266,3 @@ def test_quartiles_and_means_of_groups_stand_with_their_group(tmp_path):
     assert mean["lower"] < 7 < mean["upper"] < 9
     (median,) = [row for row in weighted if row["answer"] == "median"]
     assert "median: many" in median["remark"]
-
-
-def test_names_are_text_on_pages_and_no_formula_in_a_csv(tmp_path):
-    """Of answers, groups, weights and collections, in results and differences."""
-    script = "<script>alert(1)"
-    survey = f"""[survey]
-name = "=s {script}"
-users = 400
-groups = {{ region = ["+1;@x", "{script}"] }}
-weights = {{ "+1;@x" = 1.2, "{script}" = 0.8 }}
-[[question]]
-name = "=q {script}"
-[[question.level]]
-name = "-l {script}"
-epsilon = 6.0
-items = ["=1+1", "@b {script}"]
-"""
-    (tmp_path / "survey.toml").write_text(survey)
-    rows = [(f"=q {script}", "region")]
-    rows += product(("=1+1", f"@b {script}"), ("+1;@x", script) * 100)
-    with (tmp_path / "a.csv").open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
-    shown("plan", tmp_path / "survey.toml", "--out", tmp_path / "p.json", "--report",
-          tmp_path / "plan.html", "--handout", tmp_path / "handout.html")  # fmt: skip
-    reports = tmp_path / "reports.jsonl"
-    shown("perturb", tmp_path / "p.json", "--data", tmp_path / "a.csv", "--out", reports,
-          "--survey", tmp_path / "survey.toml")  # fmt: skip
-    shown("aggregate", tmp_path / "p.json", reports, "--by", "region", "--model",
-          "answer ~ region", "--out", tmp_path / "result.csv",
-          "--report", tmp_path / "result.html")  # fmt: skip
-    both = (tmp_path / "p.json", reports) * 2
-    shown("difference", *both, "--names", f"=A,{script}", "--out",
-          tmp_path / "two.csv", "--report", tmp_path / "two.html")  # fmt: skip
-    for page in ("plan", "handout", "result", "two"):
-        text = (tmp_path / f"{page}.html").read_text()
-        assert script not in text
-        assert "&lt;script&gt;alert(1)" in text
-    for table in ("result", "two"):
-        with (tmp_path / f"{table}.csv").open(newline="") as file:
-            header, *rows = csv.reader(file)
-        texts = header.index("users")  # what stands after it are numbers
-        cells = [
-            part for row in rows for cell in row[:texts] for part in cell.split(";")
-        ]
-        assert "region = +1" in cells or table == "two"
-        assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]

@@ -64,14 +64,13 @@ def test_command_prints_predicted_beside_measured(files):
 
 def test_command_prints_json_and_repeats_itself(files):
     words = ("simulate", *files, "--json", "--repeats", "2", "--seed")
-    first, again = (shown(*words, "7") for _ in "12")
+    first = shown(*words, "7")
+    again = shown(*words, "7")
     assert first == again
     document = json.loads(first)
-    assert (document["people"], document["asked"], document["unit"]) == (
-        100,
-        100,
-        "people",
-    )
+    assert document["people"] == 100
+    assert document["asked"] == 100
+    assert document["unit"] == "people"
     assert document["mechanisms"][0]["name"] == "set-design"
     other = shown(*words, "8")
     assert other != first
@@ -106,7 +105,7 @@ def test_ordered_answers_and_their_mean_are_simulated(asked, tmp_path):
     assert "hours: 300 people" in page
     assert "intervals, all at once, hold" in page
     document = json.loads(shown(*asked, "hours", "--json", "--repeats", "1"))
-    assert [one["name"] for one in document["mechanisms"]] == [
+    assert [mechanism["name"] for mechanism in document["mechanisms"]] == [
         "channel",
         "subset-design",
         "grr",
@@ -123,7 +122,10 @@ def test_numbers_are_simulated(asked):
     assert "age: 300 people, 100 without an answer" in shown(*asked, "age")
     document = json.loads(shown(*asked, "age", "--json"))
     assert document["missing"] == 100
-    assert [one["name"] for one in document["mechanisms"]] == ["channel", "bisample-md"]
+    assert [mechanism["name"] for mechanism in document["mechanisms"]] == [
+        "channel",
+        "bisample-md",
+    ]
 
 
 def test_what_is_asked_again_is_tried_in_one_round_and_says_so(tmp_path):

@@ -2,11 +2,16 @@
 
 from planner import Categorical, Level, Survey, randomized_response
 from planner.deployment.client.document import content_hash
-from planner.deployment.parameters import parameters_from_mechanisms
+from planner.deployment.parameters import Parameters, parameters_from_mechanisms
 from planner.laws.rounds import TIMES_OPEN
 
 ONCE = {"count": 4, "scheme": "once"}
-VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
+VALUE = {
+    "count": 4,
+    "scheme": "one-value",
+    "changes": 1,
+    "acknowledged": TIMES_OPEN,
+}
 ITEMS = ("a", "b", "c")
 PEOPLE = [
     f"person {i}" for i in range(64)
@@ -15,15 +20,20 @@ PEOPLE = [
 
 def asked_again(rounds, budget=1.0):
     survey = Survey("s", 100, (Categorical("q", (Level("all", budget, ITEMS),)),))
-    made = parameters_from_mechanisms(
+    parameters = parameters_from_mechanisms(
         survey, {"q": randomized_response(budget, items=3)}
     )
-    document = made.document | {
-        "questions": [made.document["questions"][0] | {"rounds": rounds}]
+    document = parameters.document | {
+        "questions": [parameters.document["questions"][0] | {"rounds": rounds}]
     }
     return document | {"hash": content_hash(document)}
 
 
-def person_of_value(client, value):
-    again = client._laws["q"].again
-    return next(u for u in PEOPLE if again.own(client.parameter_hash, "q", u) == value)
+def person_of_value(rounds, value):
+    """Somebody who reports the first or second value, or in that round."""
+    parameters = Parameters.of(asked_again(rounds))
+    again = parameters.question("q").again
+    for person in PEOPLE:
+        if again.own(parameters.hash, "q", person) == value:
+            return person
+    raise LookupError(value)

@@ -11,7 +11,6 @@ import pytest
 from planner import Categorical, Level, Survey, solve
 from planner.deployment import write_parameters
 from planner.deployment.bulk import perturb_file
-from planner.deployment.collecting.engines import count_file
 from planner.deployment.parameters import parameters_from_mechanisms
 from planner.laws.law import DEVICE, Law
 from tests.deployment.examples import ANSWERS, every_mechanism
@@ -38,7 +37,10 @@ def document(parameter_file):
 @pytest.fixture(scope="session")
 def laws(document):
     """As a device reads them."""
-    return {one["name"]: Law.read(one, DEVICE) for one in document["questions"]}
+    return {
+        question["name"]: Law.read(question, DEVICE)
+        for question in document["questions"]
+    }
 
 
 @pytest.fixture(scope="session")
@@ -57,21 +59,17 @@ def rng():
 @pytest.fixture(scope="session")
 def node():
     """Node.js; where it is missing the test is skipped, but not in continuous integration."""
-    found = shutil.which("node")
-    if found is None:
+    path = shutil.which("node")
+    if path is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "Node.js is not installed"
         )
-    return found
+    return path
 
 
 @pytest.fixture(autouse=True)
-def counting_here(monkeypatch):
-    """Files are counted in this process: another takes half a second to start, each time."""
-    engine = "planner.deployment.collecting.collector.local_engine"
-    monkeypatch.setattr(
-        engine, lambda files, expected: (count_file(p, expected) for p in files)
-    )
+def counting(counting_here):
+    """Files are counted in this process, but where a module has its own ``counting_here``."""
 
 
 @pytest.fixture
@@ -80,20 +78,22 @@ def collection(one_question, tmp_path, rng):
     rows = [draw(one_question, rng, 30 + i) for i in range(10)]
     folder = tmp_path / "reports"
     folder.mkdir()
-    for i, each in enumerate(rows):
-        write(folder / f"{i}.parquet", one_question, each)
-    return folder, sum(counted(each) for each in rows), sum(map(len, rows))
+    for i, table in enumerate(rows):
+        write(folder / f"{i}.parquet", one_question, table)
+    return folder, sum(counted(row) for row in rows), sum(map(len, rows))
 
 
 @pytest.fixture(scope="session")
 def everything(parameters, tmp_path_factory):
     """Files of 3,000 people who all give the same answers, and one in four no number."""
-    place = tmp_path_factory.mktemp("everything")
-    with (place / "answers.csv").open("w", newline="") as file:
+    folder = tmp_path_factory.mktemp("everything")
+    with (folder / "answers.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, ANSWERS)
         writer.writeheader()
         for i in range(3000):
             writer.writerow(ANSWERS | ({"age": ""} if i % 4 == 0 else {}))
-    written = perturb_file(parameters, place / "answers.csv", place / "reports").written
+    written = perturb_file(
+        parameters, folder / "answers.csv", folder / "reports"
+    ).written
     assert len(written) == 1 + len(parameters.questions)  # one has two rounds
-    return place
+    return folder

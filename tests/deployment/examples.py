@@ -47,13 +47,30 @@ CELLS = plan_distribution(
 
 
 ANSWERS = {
-    "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
-    "sets": "flu;x", "whole sets": "HIV;flu", "most": "",
-    "grr": "x", "olh": "cold", "subset": "flu",
-    "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
-    "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "order": "cold",
-    "cells": "5.1", "sampled": "v", "one-sided": "HIV", "design one-sided": "x",
-}  # fmt: skip
+    "idue": "flu",
+    "avg": "cold",
+    "matrix": "x",
+    "rappor": "HIV",
+    "oue": "é\n",
+    "sets": "flu;x",
+    "whole sets": "HIV;flu",
+    "most": "",
+    "grr": "x",
+    "olh": "cold",
+    "subset": "flu",
+    "design": "flu",
+    "design by avg": "HIV",
+    "design by matrix": "é\n",
+    "age": "53.5",
+    "yes": "1",
+    "hours": "40.25",
+    "yes by channel": "",
+    "order": "cold",
+    "cells": "5.1",
+    "sampled": "v",
+    "one-sided": "HIV",
+    "design one-sided": "x",
+}
 
 
 def every_mechanism():
@@ -139,4 +156,4 @@ def only(document, questions):
 
 def singles(document):
     """The document's questions, one file for each."""
-    return [only(document, [one]) for one in document["questions"]]
+    return [only(document, [question]) for question in document["questions"]]

@@ -46,7 +46,10 @@ NASTY = (
 def paths_of(value, prefix=()):
     """Every place in a document."""
     yield prefix
-    children = value.items() if isinstance(value, dict) else enumerate(value)
+    if isinstance(value, dict):
+        children = value.items()
+    else:
+        children = enumerate(value)
     for key, child in children:
         if isinstance(child, dict | list):
             yield from paths_of(child, (*prefix, key))
@@ -57,26 +60,26 @@ def paths_of(value, prefix=()):
 def mutated(document, places, rng):
     """One change at a random place: another value, a nudge, a copy from elsewhere, or a loss."""
     copied = json.loads(document)
-    *way, key = places[rng.integers(len(places))]
-    place = copied
-    for step in way:
-        place = place[step]
+    *steps, key = places[rng.integers(len(places))]
+    holder = copied
+    for step in steps:
+        holder = holder[step]
     kind = rng.integers(5)
     if kind == 0:
-        place[key] = ODD[rng.integers(len(ODD))]
+        holder[key] = ODD[rng.integers(len(ODD))]
     elif kind == 1:
-        if isinstance(place, list):
-            place.append(copy.deepcopy(place[key]))
+        if isinstance(holder, list):
+            holder.append(copy.deepcopy(holder[key]))
         else:
-            place["extra"] = place.pop(key)
+            holder["extra"] = holder.pop(key)
     elif kind == 2:
-        del place[key]
-    elif type(place[key]) is int:
-        place[key] += int(rng.choice([-(10**6), -1, 1, 10**6]))
-    elif type(place[key]) is float:
-        place[key] *= float(rng.choice([0.5, 1 - 1e-9, 1 + 1e-9, 2]))
+        del holder[key]
+    elif type(holder[key]) is int:
+        holder[key] += int(rng.choice([-(10**6), -1, 1, 10**6]))
+    elif type(holder[key]) is float:
+        holder[key] *= float(rng.choice([0.5, 1 - 1e-9, 1 + 1e-9, 2]))
     else:
-        place[key] = ODD[rng.integers(len(ODD))]
+        holder[key] = ODD[rng.integers(len(ODD))]
     return sealed(copied)
 
 
@@ -101,12 +104,12 @@ def _changed(data, random):
     end = min(len(data), start + random.choice((1, 2, 8, 64, 1024)))
     part = data[start:end]
     rest = data[:start] + data[end:]
-    to = random.randint(0, len(rest))
+    stop = random.randint(0, len(rest))
     ways = (
         lambda: flipped(data, random),
         lambda: data[:start],
         lambda: rest,
-        lambda: rest[:to] + part + rest[to:],
+        lambda: rest[:stop] + part + rest[stop:],
         lambda: data[:start] + part * random.choice((2, 3, 31)) + data[end:],
         lambda: data[:start] + random.choice(NASTY) + data[end:],
     )

@@ -29,20 +29,20 @@ def asked(node, *words):
 
 def both_clients_agree(node, parameters, folder):
     """Both make the reports of the vectors of these parameters, byte for byte."""
-    made = make_vectors(parameters)
+    document = make_vectors(parameters)
     laws = {law.name: law for law in parameters.questions}
     drawn = [
-        one for one in made["vectors"] if "report" in one
+        vector for vector in document["vectors"] if "report" in vector
     ]  # others name a person's round
     assert all(
-        replay(laws[one["question"]], one).hex() == one["report"] for one in drawn
+        replay(laws[draw["question"]], draw).hex() == draw["report"] for draw in drawn
     )
     file = folder / "params.json"
     vectors = folder / "vectors.json"
     file.write_text(parameters.to_json())
-    vectors.write_text(json.dumps(made))
+    vectors.write_text(json.dumps(document))
     done = asked(node, file, "--vectors", vectors)
-    assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
+    assert done.stdout.strip() == f"{len(document['vectors'])} vectors pass"
 
 
 def replay(law, vector):

@@ -41,8 +41,8 @@ def _free_port() -> int:
     while True:
         port = 10_000 + secrets.randbelow(10_000)
         with suppress(OSError):
-            for one in (port, port + 1):
-                socket.create_server(("127.0.0.1", one)).close()
+            for candidate in (port, port + 1):
+                socket.create_server(("127.0.0.1", candidate)).close()
             return port
 
 

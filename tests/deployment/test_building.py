@@ -113,8 +113,8 @@ def survey(*questions, **settings):
 def test_numbers_far_from_zero_lose_no_digits():
     """Whatever the unit, what is sent counts from -1 to 1: these came back 2e-9 off."""
     far = Numeric("metres", 1e6, 1e6 + 10, epsilon=0.02)
-    (found,) = survey_parameters(plan_survey(survey(far))).questions
-    sums = np.array(found.shape.rows) @ np.array(found.shape.values)[0] / 2**32
+    (law,) = survey_parameters(plan_survey(survey(far))).questions
+    sums = np.array(law.shape.rows) @ np.array(law.shape.values)[0] / 2**32
     np.testing.assert_allclose(
         sums, [*np.linspace(-1, 1, len(sums) - 1), 0], atol=1e-12
     )
@@ -127,7 +127,8 @@ def test_one_file_draws_which_question_each_person_answers():
     file = survey_parameters(plan)
     assert [question.name for question in file.questions] == ["illness", "symptoms"]
     assert file.questions[1].mechanism == "oue-ps"
-    assert (file.users, file.drawing.each) == (1000, 1)
+    assert file.users == 1000
+    assert file.drawing.each == 1
     alone = survey_parameters(plan_survey(survey(CHOICE, design="one-each")))
     assert alone.drawing is None
     assert survey_parameters(plan, "symptoms").drawing is None
@@ -161,8 +162,8 @@ def test_every_choice_can_be_deployed():
 
 def test_every_mechanism_there_and_back(parameters, parameter_file):
     assert read_parameters(parameter_file) == parameters
-    found = {law.mechanism for law in parameters.questions}
-    assert len(found) == 13
+    mechanisms = {law.mechanism for law in parameters.questions}
+    assert len(mechanisms) == 13
     for law in parameters.questions:
         # Budgets are kept, and not idle: the tightest pair comes close to its own.
         gaps = [pair.demanded - pair.realised for pair in law.pairs]
@@ -180,13 +181,13 @@ def test_the_same_plan_is_the_same_file_byte_for_byte():
 def test_what_does_not_verify_is_not_written(one_question, tmp_path):
     document = json.loads(one_question.to_json())
     document["questions"][0]["a"][0] += 10_000
-    for one, error, reason in (
+    for damaged, error, reason in (
         (document, InputError, "hash"),
         (sealed(document), VerificationError, r"Question 'q': Levels .* realise"),
     ):
         with pytest.raises(error, match=reason):
             write_parameters(
-                tmp_path / "copy.json", replace(one_question, document=one)
+                tmp_path / "copy.json", replace(one_question, document=damaged)
             )
     assert not list(tmp_path.iterdir())
 
@@ -221,10 +222,10 @@ def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
     seen = []
     out = tmp_path / "idue.parquet"
     twice = ("idue", "idue")
-    found = perturb_file(
+    written = perturb_file(
         parameters, everything / "answers.csv", out, twice, seen.append
     )
-    assert found.written == {out: 3000}
+    assert written.written == {out: 3000}
     assert seen == [2000, 3000]
     assert collect(parameters, [out]).sums["idue", None].users == 3000
 
@@ -262,11 +263,12 @@ def test_rows_of_two_files_are_not_of_one_person(tmp_path):
     truth = {name: randomized_response(20.0, items=2) for name in names}
     (tmp_path / "answers.csv").write_text("a,b\n" + "0,0\n" * 1_000 + "1,1\n" * 1_000)
     parameters = parameters_from_mechanisms(survey, truth)
-    found = perturb_file(
+    written = perturb_file(
         parameters, tmp_path / "answers.csv", tmp_path / "reports"
     ).written
     a, b = (
-        [row[0] for row in pq.read_table(path)["report"].to_pylist()] for path in found
+        [row[0] for row in pq.read_table(path)["report"].to_pylist()]
+        for path in written
     )
     assert len(set(a)) == len(set(b)) == 2
     # Of so many pairs in any order half are alike, give or take 22: 7 times that is 1e-12.

@@ -91,7 +91,7 @@ def test_a_checkpoint_keeps_what_it_has(full, tmp_path):
         progress.save([saved("c", 10)])
         progress.close()
         progress = Checkpoint(folder / "progress", HASH)
-        assert [one.path.name for one in progress.files()] == ["a", "c"]
+        assert [file.path.name for file in progress.files()] == ["a", "c"]
         progress.close()
 
 
@@ -162,11 +162,14 @@ def test_a_receiver_acknowledges_nothing_that_it_cannot_keep(
         kept = inbox.sums()[KEY].users
         assert 0 < acknowledged <= kept < acknowledged + 10
         inbox.release()
-    found = Inbox(folder / "in", one_question) if full is small_files else None
-    if found:  # there is room again
-        assert found.sums()[KEY].users == kept
-        assert found.add([reports]) == [""]
-        found.close()
+    if full is small_files:
+        box = Inbox(folder / "in", one_question)
+    else:
+        box = None
+    if box:  # there is room again
+        assert box.sums()[KEY].users == kept
+        assert box.add([reports]) == [""]
+        box.close()
         assert collect(one_question, [folder / "in"]).sums[KEY].users == 2500
 
 

@@ -50,9 +50,9 @@ def sets():
     )
 
 
-def exported(length=None, **more):
-    more = {"mechanism": "opt0", "padding_length": length, **more}
-    question = ItemSet("q", LEVELS, **more)
+def exported(length=None, **keys):
+    keys = {"mechanism": "opt0", "padding_length": length, **keys}
+    question = ItemSet("q", LEVELS, **keys)
     return survey_parameters(plan_survey(Survey("s", USERS, (question,))))
 
 
@@ -62,7 +62,8 @@ def collected(parameters, sets, seed=3):
     law = question.shape
     drawn = np.random.default_rng(seed)
     level = np.repeat(np.arange(len(law.a)), law.levels.item_counts)
-    a, b = (np.array(column)[level] / 2**32 for column in (law.a, law.b))
+    a = np.array(law.a)[level] / 2**32
+    b = np.array(law.b)[level] / 2**32
     slot = drawn.integers(np.maximum(sets.sizes, question.asked.padding_length))
     real = slot < sets.sizes
     items = sets.members[(sets.starts[:-1] + slot)[real]]
@@ -75,16 +76,17 @@ def collected(parameters, sets, seed=3):
 
 
 def test_limits_hold_for_the_sets_that_were_planned_with(sets):
-    told = exported(1, sets=AssumedSets(np.bincount(sets.sizes)))
-    (question,) = told.document["questions"]
+    stated = exported(1, sets=AssumedSets(np.bincount(sets.sizes)))
+    (question,) = stated.document["questions"]
     length = question["padding_length"]
     longer = question["longer_sets"]
     assert longer[-1]["size"] == sets.sizes.max()
     assert longer[0]["share"] == pytest.approx((sets.sizes > length).mean())
     assert (
-        Parameters.of(json.loads(json.dumps(told.document))).questions == told.questions
+        Parameters.of(json.loads(json.dumps(stated.document))).questions
+        == stated.questions
     )
-    table = collected(told, sets)
+    table = collected(stated, sets)
     truth = sets.counts()
     rows = table.to_pylist()
     for row, count in zip(rows, truth.tolist(), strict=True):
@@ -95,14 +97,18 @@ def test_limits_hold_for_the_sets_that_were_planned_with(sets):
     # The usual interval, which ignores the cut, misses the most frequent item by far.
     first = rows[int(np.argmax(truth))]
     assert first["estimate"] + 8 * first["standard_error"] < truth.max()
-    assert f"{first['lower']:,.0f} to" in page_of(told, table)
+    assert f"{first['lower']:,.0f} to" in page_of(stated, table)
 
 
-def page_of(told, table):
-    shown = result_blocks(told, Collection({}, (), (), 0), table, 0.95)
-    tables = [one for one in shown if isinstance(one, Table)]
-    cells = [cell for one in tables for column in one.columns for cell in column.cells]
-    return " ".join([*cells, *(one.text for one in shown if isinstance(one, Sentence))])
+def page_of(stated, table):
+    shown = result_blocks(stated, Collection({}, (), (), 0), table, 0.95)
+    tables = [block for block in shown if isinstance(block, Table)]
+    cells = [
+        cell for table in tables for column in table.columns for cell in column.cells
+    ]
+    return " ".join(
+        [*cells, *(block.text for block in shown if isinstance(block, Sentence))]
+    )
 
 
 def test_nothing_is_claimed_above_where_no_sizes_are_known(sets):
@@ -138,7 +144,7 @@ def asked(sets):
     reports = sum(rng.multinomial(n, row) for n, row in zip(held, rows, strict=True))
     counts = {"basket": baskets, "how many": reports}
     return parameters, {
-        (name, None): Aggregate(USERS, one) for name, one in counts.items()
+        (name, None): Aggregate(USERS, count) for name, count in counts.items()
     }
 
 
@@ -208,7 +214,12 @@ def test_scores_that_are_no_numbers_of_items_are_refused_before_counting(scores)
 def test_sizes_up_to_the_padding_length_are_not_cut():
     levels = Levels(("all",), (1.0,), (9,), ((),))
     longer = ((1, 1.0), (3, 0.6), (9, 0.25), (9, 0))
-    for length, cut in ((1, longer[1:3]), (2, longer[1:3]), (3, longer[2:3]), (9, ())):
+    for length, cut in (
+        (1, longer[1:3]),
+        (2, longer[1:3]),
+        (3, longer[2:3]),
+        (9, ()),
+    ):
         assert OneOfSetCollected(levels, length).with_sizes(longer).longer_sets == cut
 
 
@@ -221,7 +232,10 @@ LARGEST = 3  # that the sizes below state
 @pytest.fixture(scope="module", params=["one-of-set", "whole-set"])
 def stated(request):
     """Parameters by which no set has more than three of five items."""
-    mechanism = "opt0" if request.param == "one-of-set" else "set-design"
+    if request.param == "one-of-set":
+        mechanism = "opt0"
+    else:
+        mechanism = "set-design"
     level = (Level("all", 2.0, TEAS),)
     sizes = AssumedSets((0.1, 0.5, 0.3, 0.1))
     question = ItemSet("q", level, mechanism=mechanism, padding_length=2, sets=sizes)

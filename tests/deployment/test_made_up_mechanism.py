@@ -75,7 +75,10 @@ class Negative(Shape):
 
     def draw(self, own, source):
         items = self.levels.total
-        step = 0 if words(source, 1)[0] < self.own else 1 + choose(source, items - 1)
+        if words(source, 1)[0] < self.own:
+            step = 0
+        else:
+            step = 1 + choose(source, items - 1)
         return ((own[0] + step) % items).to_bytes(2, "little")
 
     @property
@@ -100,8 +103,8 @@ class CollectedNegative(Negative, Collected):
 def negative_survey(epsilon, items):
     """Names the own item with ``own/D``, any other alike, which is more probable."""
     levels = Levels(("all",), (epsilon,), (items,), ((),))
-    own = int(D / (1 + (items - 1) * exp(epsilon))) + 1  # up is private
-    return of_item("negative-survey", CollectedNegative(levels, own))
+    numerator = int(D / (1 + (items - 1) * exp(epsilon))) + 1  # up is private
+    return of_item("negative-survey", CollectedNegative(levels, numerator))
 
 
 SAID = "A report names an answer that is probably another.", "name it"
@@ -140,13 +143,15 @@ def altered(path, **change):
 
 
 def worst(mechanism):
-    return max(mechanism.variance(30_000 * one).sum() for one in np.eye(4, dtype=int))
+    return max(
+        mechanism.variance(30_000 * answer).sum() for answer in np.eye(4, dtype=int)
+    )
 
 
 def test_it_is_planned_compared_and_explained():
     (plan,) = plan_survey(SURVEY).questions
     assert plan.deployed.mechanism == "negative"
-    assert {"negative", "opt0", "grr"} <= {one.name for one in plan.options}
+    assert {"negative", "opt0", "grr"} <= {option.name for option in plan.options}
     assert plan.option("negative").title == "negative survey"
     assert plan.total_error == pytest.approx(np.sqrt(worst(negative_survey(1.0, 4))))
     assert "probably another" in kinds.words(plan).report(plan)[0]
@@ -155,7 +160,8 @@ def test_it_is_planned_compared_and_explained():
 
 def test_it_is_exported_read_and_proven(path):
     (question,) = read_parameters(path).questions
-    assert (question.mechanism, question.kind) == ("negative-survey", "categorical")
+    assert question.mechanism == "negative-survey"
+    assert question.kind == "categorical"
     assert 0.999 < question.pairs[0].realised <= question.pairs[0].demanded == 1.0
     schema = json.loads(json_schema())
     document = json.loads(path.read_text())
@@ -164,13 +170,13 @@ def test_it_is_exported_read_and_proven(path):
 
 @pytest.mark.parametrize("reader", [read_parameters, Client])
 def test_every_reader_checks_it(path, reader):
-    own = negative_survey(1.0, 4).shape.own
+    numerator = negative_survey(1.0, 4).shape.own
     with refused("A report realises", kind=VerificationError):
-        reader(altered(path, own=own - 100))
+        reader(altered(path, own=numerator - 100))
     with refused("own of question 'diagnosis' is 0 but must be a", kind=FileError):
         reader(altered(path, own=0))
     with refused("key of question 'diagnosis' is 'truth' but must", kind=FileError):
-        reader(altered(path, own=own, truth=1))
+        reader(altered(path, own=numerator, truth=1))
 
 
 def test_a_client_reports_and_vectors_are_made(path):
@@ -185,7 +191,7 @@ def test_a_client_reports_and_vectors_are_made(path):
     vectors = make_vectors(parameters)["vectors"]
     assert {vector["answer"] for vector in vectors} == {"HIV", "cold", "none"}
     (law,) = parameters.questions
-    assert all(replay(law, one).hex() == one["report"] for one in vectors)
+    assert all(replay(law, vector).hex() == vector["report"] for vector in vectors)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl"])

@@ -50,8 +50,8 @@ def parameters(plan):
 def test_the_chances_are_exact():
     """Between two ends of intervals all words ask the same: their numbers are the chances."""
     rng = np.random.default_rng(3)
-    for each in (1, 2, 3):
-        fractions = rng.dirichlet(np.full(5, 40.0)) * each
+    for number_asked in (1, 2, 3):
+        fractions = rng.dirichlet(np.full(5, 40.0)) * number_asked
         names = tuple("abcde")
         drawing = Drawing.of(names, np.minimum(fractions, 1))
         ends = {int(end) % DENOMINATOR for end in np.cumsum(drawing.chances)}
@@ -70,7 +70,7 @@ def test_the_chances_are_exact():
 def test_both_clients_ask_the_same_by_the_same_word(node, parameters, tmp_path):
     both_clients_agree(node, parameters, tmp_path)
     vectors = make_vectors(parameters)
-    changed = next(one for one in vectors["vectors"] if "word" in one)
+    changed = next(vector for vector in vectors["vectors"] if "word" in vector)
     changed["asked"] = [*changed["asked"], "tea"]
     (tmp_path / "vectors.json").write_text(json.dumps(vectors))
     path = tmp_path / "params.json"
@@ -141,9 +141,9 @@ def test_a_rehearsal_asks_each_person_some_and_all_are_counted(parameters, tmp_p
     users = {question: sums.users for (question, _), sums in done.sums.items()}
     table = estimates_table(parameters, done.sums)
     blocks = result_blocks(parameters, done, table, 0.95)
-    each = parameters.drawing.each
-    sentences = " ".join(one.text for one in blocks if isinstance(one, Sentence))
-    assert f"Each person was asked {each} of 3 questions" in sentences
+    number_asked = parameters.drawing.each
+    sentences = " ".join(block.text for block in blocks if isinstance(block, Sentence))
+    assert f"Each person was asked {number_asked} of 3 questions" in sentences
     assert sum(users.values()) == people * parameters.drawing.each
     for name, chance in zip(users, parameters.drawing.chances, strict=True):
         share = chance / DENOMINATOR

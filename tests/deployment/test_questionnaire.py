@@ -34,9 +34,9 @@ FILE = parameters_from_mechanisms(SURVEY, MECHANISMS).to_json().encode()
 def test_it_holds_the_file_byte_for_byte_and_runs_its_own_script_alone():
     page = questionnaire(SURVEY, FILE, "https://example.org/reports")
     inside = re.findall(r"<(script|style)([^>]*)>(.*?)</\1>", page, re.S)
-    (_, _, style), (_, _, told), (_, _, parameters), (_, _, script) = inside
+    (_, _, style), (_, _, words), (_, _, parameters), (_, _, script) = inside
     assert b64decode(parameters) == FILE
-    assert json.loads(told)["questions"]["colour"]["labels"] == [
+    assert json.loads(words)["questions"]["colour"]["labels"] == [
         "Rouge </script>",
         "green",
     ]
@@ -111,11 +111,11 @@ def test_its_own_words_are_of_the_surveys_language(tmp_path):
     )
     call = ["questionnaire", survey, "--parameters", tmp_path / "params.json"]
     call += ["--out", tmp_path / "page.html", "--force"]
-    own = json.loads(re.search('id="told">(.*?)</script>', german)[1])["words"] | {
+    french = json.loads(re.search('id="told">(.*?)</script>', german)[1])["words"] | {
         "lang": "fr"
     }
     words.write_text(
-        "".join(f"{key} = {json.dumps(text)}\n" for key, text in own.items())
+        "".join(f"{key} = {json.dumps(text)}\n" for key, text in french.items())
     )
     assert "Questionnaire written to" in shown(*call)
     assert '<html lang="fr">' in (tmp_path / "page.html").read_text()

@@ -23,7 +23,7 @@ YES_NO = ("yes", "no")
 @pytest.fixture(scope="module", params=[2, 3])
 def related(request, tmp_path_factory):
     """Parameters, counts and estimates of two or three questions that go together."""
-    place = tmp_path_factory.mktemp("related")
+    folder = tmp_path_factory.mktemp("related")
     rng = np.random.default_rng(5)
     names = ["diagnosis", "smokes", "works"][: request.param]
     parts = [Categorical(name, (Level("all", 4.0, YES_NO),)) for name in names]
@@ -31,11 +31,13 @@ def related(request, tmp_path_factory):
     parameters = survey_parameters(plan_survey(survey))
     first = rng.random(3000) < 0.4
     others = [np.where(rng.random(3000) < 0.8, first, ~first) for _ in names[1:]]
-    rows = zip(*(np.where(one, *YES_NO) for one in (first, *others)), strict=True)
-    answers = place / "answers.csv"
+    rows = zip(
+        *(np.where(answers, *YES_NO) for answers in (first, *others)), strict=True
+    )
+    answers = folder / "answers.csv"
     answers.write_text("\n".join([",".join(names), *map(",".join, rows)]) + "\n")
-    perturb_file(parameters, answers, place / "reports.parquet")
-    collection = collect(parameters, [place / "reports.parquet"])
+    perturb_file(parameters, answers, folder / "reports.parquet")
+    collection = collect(parameters, [folder / "reports.parquet"])
     return parameters, collection, estimates_table(parameters, collection.sums)
 
 
@@ -43,30 +45,35 @@ def test_margins_association_and_shares_stand_beside_the_cells(related):
     parameters, collection, table = related
     frame = table.to_pandas()
     law = parameters.questions[0]
-    own = frame.set_index(["of", "answer"])
+    indexed = frame.set_index(["of", "answer"])
     for part in parameters.joint["all of them"]:
-        assert own.loc[part.name]["estimate"].sum() == pytest.approx(3000)
-    for one in cross_tables(
+        assert indexed.loc[part.name]["estimate"].sum() == pytest.approx(3000)
+    for cross in cross_tables(
         parameters, law, collection.sums["all of them", None], 0.95
     ):
-        first, second = one.names
-        both = own.loc[f"{first} with {second}"]
-        assert both.loc["independence", "p"] == pytest.approx(one.independence.p_value)
-        assert both.loc["Cramér's V", "lower"] == pytest.approx(one.association.lower)
-        assert both.loc["odds ratio of yes / yes", "estimate"] > 1
-        share = own.loc[f"{first} among {second}"].loc["yes / no"]
-        assert share["share"] == pytest.approx(
-            one.counts[0, 1] / one.counts[:, 1].sum()
+        first, second = cross.names
+        both = indexed.loc[f"{first} with {second}"]
+        assert both.loc["independence", "p"] == pytest.approx(
+            cross.independence.p_value
         )
-        assert one.independence.p_value < 1e-6
+        assert both.loc["Cramér's V", "lower"] == pytest.approx(cross.association.lower)
+        assert both.loc["odds ratio of yes / yes", "estimate"] > 1
+        share = indexed.loc[f"{first} among {second}"].loc["yes / no"]
+        assert share["share"] == pytest.approx(
+            cross.counts[0, 1] / cross.counts[:, 1].sum()
+        )
+        assert cross.independence.p_value < 1e-6
 
 
 def test_grids_are_shown_with_their_test(related):
     parameters, collection, table = related
     blocks = result_blocks(parameters, collection, table, 0.95)
-    said = " ".join(one.text for one in blocks if isinstance(one, Sentence))
+    said = " ".join(block.text for block in blocks if isinstance(block, Sentence))
     headings = {
-        each.heading for one in blocks if isinstance(one, Table) for each in one.columns
+        column.heading
+        for block in blocks
+        if isinstance(block, Table)
+        for column in block.columns
     }
     names = [part.name for part in parameters.joint["all of them"]]
     for first, second in pairwise(names):
@@ -77,8 +84,10 @@ def test_grids_are_shown_with_their_test(related):
 
 def test_cells_that_are_not_the_pairs_are_refused(related):
     document = related[0].document
-    of = [{"question": "all of them", "of": [{"name": "a", "answers": ["x"]}] * 2}]
-    changed = document | {"joint": of}
+    relations = [
+        {"question": "all of them", "of": [{"name": "a", "answers": ["x"]}] * 2}
+    ]
+    changed = document | {"joint": relations}
     with refused("the answers of 'all of them' are not the pairs of", kind=FileError):
         Parameters.of(changed | {"hash": content_hash(changed)})
 

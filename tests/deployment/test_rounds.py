@@ -40,9 +40,9 @@ from tests.refusals import refused
 
 
 def test_what_is_planned_for_rounds_is_deployed_for_them():
-    for known, said in (({}, ONCE), ({"changes": 1, "times_open": True}, VALUE)):
+    for keys, said in (({}, ONCE), ({"changes": 1, "times_open": True}, VALUE)):
         question = Categorical(
-            "q", (Level("all", 1.0, ITEMS),), rounds={"count": 4} | known
+            "q", (Level("all", 1.0, ITEMS),), rounds={"count": 4} | keys
         )
         written = survey_parameters(plan_survey(Survey("s", 100, (question,)))).document
         assert written["questions"][0]["rounds"] == said
@@ -51,11 +51,15 @@ def test_what_is_planned_for_rounds_is_deployed_for_them():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"count": 1, "scheme": "once"}, {"count": 4, "scheme": "once", "changes": 1},
-        {"count": 4, "scheme": "one-value", "changes": 1}, VALUE | {"acknowledged": "yes"},
-        VALUE | {"changes": 0}, {"count": 4, "scheme": "every round"}, None,
+        {"count": 1, "scheme": "once"},
+        {"count": 4, "scheme": "once", "changes": 1},
+        {"count": 4, "scheme": "one-value", "changes": 1},
+        VALUE | {"acknowledged": "yes"},
+        VALUE | {"changes": 0},
+        {"count": 4, "scheme": "every round"},
+        None,
     ],
-)  # fmt: skip
+)
 def test_other_rounds_are_refused(wrong):
     with refused(kind=FileError):
         Client(asked_again(wrong))
@@ -63,9 +67,9 @@ def test_other_rounds_are_refused(wrong):
 
 def test_once_is_one_report_in_the_persons_own_round(tmp_path):
     client = Client(asked_again(ONCE), memory=tmp_path / "m")
-    own = {user: client.own_round("q", user) for user in PEOPLE}
-    assert set(own.values()) == {1, 2, 3, 4}
-    for user, number in own.items():
+    round_of = {user: client.own_round("q", user) for user in PEOPLE}
+    assert set(round_of.values()) == {1, 2, 3, 4}
+    for user, number in round_of.items():
         for other in {1, 2, 3, 4} - {number}:
             with refused("round_number"):
                 client.report("q", "a", user=user, round_number=other)
@@ -87,7 +91,7 @@ def test_once_is_one_report_in_the_persons_own_round(tmp_path):
 @pytest.mark.parametrize("value", [1, 2])
 def test_one_value_is_reported_while_it_lasts(tmp_path, value):
     client = Client(asked_again(VALUE), memory=tmp_path / "m")
-    user = person_of_value(client, value)
+    user = person_of_value(VALUE, value)
     reports = [
         client.report("q", "ab"[n > 2], user=user, round_number=n, changed=n == 3)
         for n in (1, 2, 3, 4)
@@ -119,13 +123,17 @@ def test_one_value_is_reported_while_it_lasts(tmp_path, value):
 
 def test_a_memory_that_was_lost_is_silent_and_a_copy_says_the_same(tmp_path):
     client = Client(asked_again(VALUE), memory=tmp_path / "m")
-    user = person_of_value(client, 1)
+    user = person_of_value(VALUE, 1)
     first = client.report("q", "a", user=user, round_number=1)
     shutil.copy(tmp_path / "m", tmp_path / "copy")
     copied = Client(asked_again(VALUE), memory=tmp_path / "copy")
     assert copied.report("q", "b", user=user, round_number=2).payload == first.payload
     lost = Client(asked_again(VALUE), memory=tmp_path / "new")
-    for number, changed in ((2, False), (3, True), (4, False)):
+    for number, changed in (
+        (2, False),
+        (3, True),
+        (4, False),
+    ):
         report = lost.report("q", "a", user=user, round_number=number, changed=changed)
         assert not any(report.payload)
 
@@ -146,7 +154,7 @@ def test_the_promise_between_any_two_histories(tmp_path, monkeypatch, rounds):
 
     monkeypatch.setattr(Law, "draw", draw)
     client = Client(asked_again(rounds | {"count": 3}), memory=tmp_path / "m")
-    law = client._laws["q"]
+    law = Parameters.of(asked_again(rounds | {"count": 3})).question("q")
     seen = {}
     for value, history in product(
         range(1, 1 + law.again.parts), product(range(3), repeat=3)
@@ -168,11 +176,14 @@ def test_the_promise_between_any_two_histories(tmp_path, monkeypatch, rounds):
             for n, item in enumerate(history, 1)
             if law.blanks or n == value
         ]
-        active = [one.round_number for one in reports if any(one.payload)]
+        active = [report.round_number for report in reports if any(report.payload)]
         assert len(drawn) <= 1
         assert bool(drawn) == bool(active)
         assert all(drawn == [history[n - 1]] for n in active)
-        times = tuple(changed) if law.blanks else ()
+        if law.blanks:
+            times = tuple(changed)
+        else:
+            times = ()
         seen.setdefault((value, times), set()).add(tuple(active))
     assert all(len(skeletons) == 1 for skeletons in seen.values())
     check_ratio(law.shape.ratio(0, 0), 1.0, "one report")  # exact, in whole numbers
@@ -194,19 +205,19 @@ def simulated(rounds, repeats, people):
     words = seeded_words(rng)
     errors = []
     for _ in range(repeats):
-        own = rng.integers(law.again.parts, size=people)
+        value_reported = rng.integers(law.again.parts, size=people)
         if law.blanks:  # one report of each of the two values
             drawn = [law.draw_many(row, words)[0] for row in (before, after)]
         sums = {}
         for n in range(4):
             if law.blanks:
-                part = own == epoch[n]
+                part = value_reported == epoch[n]
                 lasting = np.where(epoch[n][:, None], drawn[1], drawn[0])
                 rows = np.hstack(
                     [part[:, None].astype(np.uint8), lasting * part[:, None]]
                 )
             else:
-                rows = law.draw_many(answers[n][own == n], words)[0]
+                rows = law.draw_many(answers[n][value_reported == n], words)[0]
             counting = counter(law)
             counting.add(rows)
             sums[n + 1] = counting.sums()
@@ -214,10 +225,11 @@ def simulated(rounds, repeats, people):
         truth = {f"round {n + 1}": counts[n] for n in range(4)}
         truth["average of rounds"] = counts.mean(axis=0)
         truth["change from 3 to 4"] = counts[3] - counts[2]
-        both = [(blocks[name], true) for name, true in truth.items()]
-        errors.append(
-            [(one["estimate"] - true, one["standard_error"]) for one, true in both]
-        )
+        of_blocks = []
+        for name, true in truth.items():
+            row = blocks[name]
+            of_blocks.append((row["estimate"] - true, row["standard_error"]))
+        errors.append(of_blocks)
     moved = float((answers[3] != answers[2]).mean())
     return np.array(errors), counts / people, moved
 
@@ -238,8 +250,8 @@ def test_estimates_vary_as_the_theory_says(rounds):
     """
     people = 12_000
     error = grr_error()
-    found, shares, moved = simulated(rounds, 200, people)
-    gaps = found[:, :, 0]
+    errors, shares, moved = simulated(rounds, 200, people)
+    gaps = errors[:, :, 0]
     assert np.abs(gaps.mean(axis=0) / (gaps.std(axis=0) / 200**0.5)).max() < 5.3
     measured = np.square(gaps).sum(axis=2).mean(axis=0) / people
     if rounds is ONCE:
@@ -254,7 +266,7 @@ def test_estimates_vary_as_the_theory_says(rounds):
     assert measured[:4] == pytest.approx(expected, rel=0.19)
     assert measured[:4] != pytest.approx(np.multiply(1.45, expected), rel=0.19)
     assert measured[5] == pytest.approx(change, rel=0.19)
-    stated = np.square(found[:, :, 1]).sum(axis=2).mean(axis=0) / people
+    stated = np.square(errors[:, :, 1]).sum(axis=2).mean(axis=0) / people
     assert stated[:4] == pytest.approx(expected, rel=0.02)
     assert stated[4] > 0.95 * measured[4]
     assert stated[5] > change  # at most, where histories decide
@@ -285,39 +297,45 @@ def test_limits_of_windows_averages_and_changes_hold(stays):
     law = plan.law
     stated = plan.again
     rng = np.random.default_rng(3)
-    found = {name: [] for name in WEIGHTS}
+    estimates = {name: [] for name in WEIGHTS}
     for _ in range(repeats):
-        answers = rng.integers(12, size=(3, people))[[0, 0, 0] if stays else [0, 1, 2]]
-        own = rng.integers(3, size=people)
+        answers = rng.integers(12, size=(3, people))
+        if stays:
+            answers = answers[[0, 0, 0]]
+        round_reported = rng.integers(3, size=people)
         counts = [np.bincount(row) for row in answers]
-        parts = (
-            np.bincount(row[own == n], minlength=12) for n, row in enumerate(answers)
-        )
-        sums = {n: law.draw_aggregate(part, rng) for n, part in enumerate(parts, 1)}
+        sums = {}
+        for n, row in enumerate(answers):
+            reporting = np.bincount(row[round_reported == n], minlength=12)
+            sums[n + 1] = law.draw_aggregate(reporting, rng)
         blocks = dict(round_rows(law, sums, 2, 0.95))
         for name, weights in WEIGHTS.items():
             rows = blocks[name]
             truth = weights @ np.array(counts)
             held = (rows["lower"] <= truth) & (truth <= rows["upper"])
-            found[name].append((rows["estimate"] - truth, rows["standard_error"], held))
-    exact = ("round 2", "change from 1 to 2") if stays else tuple(WEIGHTS)[:3]
+            estimates[name].append(
+                (rows["estimate"] - truth, rows["standard_error"], held)
+            )
+    if stays:
+        exact = ("round 2", "change from 1 to 2")
+    else:
+        exact = tuple(WEIGHTS)[:3]
     measured = {}
-    for name, columns in found.items():
+    for name, columns in estimates.items():
         gaps, errors, held = np.moveaxis(np.array(columns), 1, 0)
         ratio = np.square(errors).mean() / np.square(gaps).mean()
         assert ratio > 0.82, name
         assert (ratio < 1.2) == (name in exact), name
         assert held.mean() > 0.92, name
         measured[name] = float(np.square(gaps).sum(axis=1).mean()) / people
-    both = [
-        (stated.average_stays, stated.change_stays),
-        (stated.average_anew, stated.change_anew),
-    ]
-    predicted, otherwise = both if stays else both[::-1]
+    predicted = stated.average_stays, stated.change_stays
+    otherwise = stated.average_anew, stated.change_anew
+    if not stays:
+        predicted, otherwise = otherwise, predicted
     assert measured["round 2"] == pytest.approx(stated.each, rel=0.16)
-    found = measured["average of rounds"], measured["change from 1 to 2"]
-    assert found == pytest.approx(predicted, rel=0.16)
-    assert (np.abs(np.divide(found, otherwise) - 1) > 0.25).all()
+    variances = measured["average of rounds"], measured["change from 1 to 2"]
+    assert variances == pytest.approx(predicted, rel=0.16)
+    assert (np.abs(np.divide(variances, otherwise) - 1) > 0.25).all()
 
 
 def test_limits_of_a_change_of_means_hold():
@@ -327,14 +345,16 @@ def test_limits_of_a_change_of_means_hold():
     law = plan_survey(Survey("s", 4000, (question,))).question("q").law
     rng = np.random.default_rng(3)
     answers = np.repeat([0.0, 1.0, np.nan], (2400, 1200, 400))
-    found = []
+    differences = []
     for _ in range(600):
-        own = rng.integers(2, size=4000)
-        sums = {n + 1: law.draw_aggregate(answers[own == n], rng) for n in range(2)}
+        round_reported = rng.integers(2, size=4000)
+        sums = {}
+        for n in range(2):
+            sums[n + 1] = law.draw_aggregate(answers[round_reported == n], rng)
         rows = dict(round_rows(law, sums, 2, 0.95))["change from 1 to 2"]
         held = (rows["lower"] <= 0) & (rows["upper"] >= 0)
-        found.append((rows["estimate"], rows["standard_error"], held))
-    gaps, errors, held = np.moveaxis(np.array(found), 1, 0)
+        differences.append((rows["estimate"], rows["standard_error"], held))
+    gaps, errors, held = np.moveaxis(np.array(differences), 1, 0)
     ratio = np.square(errors).mean(axis=0) / np.square(gaps).mean(axis=0)
     assert (ratio > 0.74).all()
     assert (ratio < 1.4).all()
@@ -343,22 +363,29 @@ def test_limits_of_a_change_of_means_hold():
 
 def test_a_round_that_was_misdeclared_is_said_wherever_it_counts():
     law = Parameters.of(asked_again(VALUE)).question("q")
-    sums = {n: Aggregate(1000, np.array([active, active // 2, active // 4, active // 4, active]))
-            for n, active in ((1, 500), (2, 300), (3, 480))}  # fmt: skip
-    said = {of: rows.remarks[0] for of, rows in round_rows(law, sums, 2, 0.95)}
+
+    def sum_of(active):
+        counts = [active, active // 2, active // 4, active // 4, active]
+        return Aggregate(1000, np.array(counts))
+
+    sums = {1: sum_of(500), 2: sum_of(300), 3: sum_of(480)}
+    said = {window: rows.remarks[0] for window, rows in round_rows(law, sums, 2, 0.95)}
     few = "in round 2 30.0 % reported a value: about 40 % changed more often"
-    assert [of for of, text in said.items() if few in text] == [
-        "round 2", "rounds 1 to 2", "rounds 2 to 3", "average of rounds",
-        "change from 1 to 2", "change from 2 to 3",
-    ]  # fmt: skip
+    assert [window for window, text in said.items() if few in text] == [
+        "round 2",
+        "rounds 1 to 2",
+        "rounds 2 to 3",
+        "average of rounds",
+        "change from 1 to 2",
+        "change from 2 to 3",
+    ]
 
 
 @pytest.mark.parametrize("rounds", [ONCE, VALUE])
 def test_javascript_does_the_same(node, tmp_path, rounds):
     path = tmp_path / "params.json"
     path.write_text(json.dumps(asked_again(rounds)))
-    client = Client(path, memory=tmp_path / "m")
-    user = person_of_value(client, 2)
+    user = person_of_value(rounds, 2)
 
     def ask(number, *words):
         kept = (
@@ -378,17 +405,19 @@ def test_javascript_does_the_same(node, tmp_path, rounds):
     else:
         done = [ask(1), ask(2), ask(3, "--changed"), ask(4)]
         assert "at least 4" in ask(2).stderr
-        payloads = [b64decode(json.loads(one.stdout)["report"]) for one in done]
-        assert [one[0] for one in payloads] == [0, 0, 1, 1]
+        payloads = [b64decode(json.loads(process.stdout)["report"]) for process in done]
+        assert [payload[0] for payload in payloads] == [0, 0, 1, 1]
         assert payloads[2] == payloads[3]
         assert len(list((tmp_path / "js").iterdir())) == 1  # no round before the last
-        lines = "".join(one.stdout for one in done)
+        lines = "".join(process.stdout for process in done)
     both_clients_agree(node, read_parameters(path), tmp_path)
     reports = tmp_path / "reports.jsonl"
     reports.write_text(lines)
-    found = collect(read_parameters(path), [reports])
-    assert not found.quarantined
-    assert sum(one.users for one in found.sums.values()) == len(lines.splitlines())
+    collection = collect(read_parameters(path), [reports])
+    assert not collection.quarantined
+    assert sum(total.users for total in collection.sums.values()) == len(
+        lines.splitlines()
+    )
 
 
 @pytest.mark.parametrize("rounds", [ONCE, VALUE])

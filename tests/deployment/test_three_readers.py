@@ -37,8 +37,8 @@ def changed(document, name, path, value):
 
 def bad_files(document):
     """Name and bytes of every bad file, made of a good one with every mechanism."""
-    for name, one in (*_documents(document), *_forged(document)):
-        yield name, text(one)
+    for name, bad in (*_documents(document), *_forged(document)):
+        yield name, text(bad)
     yield from _texts(json.dumps(document))
 
 
@@ -104,48 +104,91 @@ def _texts(good):
 
 _OTHERS = "others_with_each_value"
 _DOCUMENT = {
-    "version": (4, 6, True), "extra": (1,), "questions": ([],), "users": (0, 1.5), "survey": ("",),
+    "version": (4, 6, True),
+    "extra": (1,),
+    "questions": ([],),
+    "users": (0, 1.5),
+    "survey": ("",),
     "created": ("2026-01-01T00:00:00Z",),
-}  # fmt: skip
+}
 _CHANGES = [
-    *(row[:3] for row in (*FORMS, *PROOFS)),  # what is wrong with these, tests/laws says
+    *(
+        row[:3] for row in (*FORMS, *PROOFS)
+    ),  # what is wrong with these, tests/laws says
     # form
-    *(("idue", path, 1) for path in (("levels", 0, "extra"), ("levels", 0, "toString"))),
-    *(("idue", ("levels", 0, "epsilon"), value) for value in ({"toString": 1}, 0, 50.5)),
+    *(
+        ("idue", path, 1)
+        for path in (("levels", 0, "extra"), ("levels", 0, "toString"))
+    ),
+    *(
+        ("idue", ("levels", 0, "epsilon"), value)
+        for value in ({"toString": 1}, 0, 50.5)
+    ),
     *(("idue", ("levels", 0, "items"), value) for value in ({"length": 0}, [7], None)),
     *(("idue", (key,), ...) for key in ("a", "asked", "law")),
-    *(("idue", (key,), value) for key in ("asked", "law") for value in ("__proto__", "ordered")),
-    *(("idue", (key,), "") for key in ("mechanism", "name")), ("idue", ("mechanism",), 1),
-    ("idue", ("pairs",), []), ("idue", ("__proto__",), 1), ("idue", ("longer_sets",), []),
-    ("idue", ("law",), "rows"), ("idue", ("a",), {"toString": 1}), ("idue", ("a", 0), True),
-    ("idue", ("b", 0), 0), ("yes", ("yes_no",), 1), ("age", ("upper",), None),
-    ("age", ("upper",), "9"), ("sampled", ("guarantee", "extra"), 1),
+    *(
+        ("idue", (key,), value)
+        for key in ("asked", "law")
+        for value in ("__proto__", "ordered")
+    ),
+    *(("idue", (key,), "") for key in ("mechanism", "name")),
+    ("idue", ("mechanism",), 1),
+    ("idue", ("pairs",), []),
+    ("idue", ("__proto__",), 1),
+    ("idue", ("longer_sets",), []),
+    ("idue", ("law",), "rows"),
+    ("idue", ("a",), {"toString": 1}),
+    ("idue", ("a", 0), True),
+    ("idue", ("b", 0), 0),
+    ("yes", ("yes_no",), 1),
+    ("age", ("upper",), None),
+    ("age", ("upper",), "9"),
+    ("sampled", ("guarantee", "extra"), 1),
     ("sampled", ("guarantee", "aggregates", "x"), 1),
     # parts that do not fit each other
-    ("grr", ("name",), "idue"), ("matrix", ("rule",), [[None, None], [None, 1.0]]),
-    ("matrix", ("rule", 0), [1.0]), ("sampled", ("rule",), [[0.01]]),
-    ("sampled", ("rule",), "avg"), ("subset", ("types", 0, 0), 5), ("subset", ("types", 0, 0), 0),
-    ("design", ("groups", 1), 2), ("design", ("weights", 0, 0, 0), 2**33),
+    ("grr", ("name",), "idue"),
+    ("matrix", ("rule",), [[None, None], [None, 1.0]]),
+    ("matrix", ("rule", 0), [1.0]),
+    ("sampled", ("rule",), [[0.01]]),
+    ("sampled", ("rule",), "avg"),
+    ("subset", ("types", 0, 0), 5),
+    ("subset", ("types", 0, 0), 0),
+    ("design", ("groups", 1), 2),
+    ("design", ("weights", 0, 0, 0), 2**33),
     ("sets", ("padding_length",), 2**25),
-    ("sets", ("longer_sets", 0, "share"), 0), ("sets", ("longer_sets", 0, "share"), 1.5),
+    ("sets", ("longer_sets", 0, "share"), 0),
+    ("sets", ("longer_sets", 0, "share"), 1.5),
     ("sets", ("longer_sets",), [{"size": 5, "share": 0.1}, {"size": 5, "share": 0.1}]),
-    ("age", ("points",), 64), ("age", ("values", 0), [0.0]), ("order", ("order",), [0, 1, 2, 3]),
-    ("order", ("values",), [[0.0]]), ("order", ("wanted",), "all"),
+    ("age", ("points",), 64),
+    ("age", ("values", 0), [0.0]),
+    ("order", ("order",), [0, 1, 2, 3]),
+    ("order", ("values",), [[0.0]]),
+    ("order", ("wanted",), "all"),
     # budgets
-    ("idue", ("rule",), [[0.01, 0.01], [0.01, 0.01]]), ("avg", ("b", 0), 5),
+    ("idue", ("rule",), [[0.01, 0.01], [0.01, 0.01]]),
+    ("avg", ("b", 0), 5),
     ("rappor", ("levels", 0, "epsilon"), 0.5),
-    ("subset", ("weights", 0, 0), [1, 2**32 - 1]), ("design", ("weights", 0, 0), [1, 1]),
-    ("order", ("levels", 0, "epsilon"), 0.5), ("hours", ("epsilon",), 1.9),
+    ("subset", ("weights", 0, 0), [1, 2**32 - 1]),
+    ("design", ("weights", 0, 0), [1, 1]),
+    ("order", ("levels", 0, "epsilon"), 0.5),
+    ("hours", ("epsilon",), 1.9),
     ("sampled", ("zero",), 0),
     # estimators that are biased
-    ("age", ("values", 0, 1), 0.0), ("hours", ("values", 1, 0), 9.0),
+    ("age", ("values", 0, 1), 0.0),
+    ("hours", ("values", 1, 0), 9.0),
     # a guarantee that the die does not give
-    *(("sampled", ("guarantee", "relies_on"), value) for value in ("luck", "aggregates-only")),
+    *(
+        ("sampled", ("guarantee", "relies_on"), value)
+        for value in ("luck", "aggregates-only")
+    ),
     ("sampled", ("guarantee", "round_two_epsilon"), "infinite"),
     ("sampled", ("guarantee", "aggregates", "epsilon"), -1),
     ("sampled", ("guarantee", "aggregates", "delta"), 0),
-    *(("sampled", ("guarantee", "aggregates", _OTHERS), [9, 19, *more]) for more in ([], [-29])),
-]  # fmt: skip
+    *(
+        ("sampled", ("guarantee", "aggregates", _OTHERS), [9, 19, *others])
+        for others in ([], [-29])
+    ),
+]
 
 
 def test_the_javascript_client_reads_the_schema_that_is_printed():
@@ -175,7 +218,9 @@ def test_every_bad_file_is_refused_by_all(node, document, tmp_path):
     assert len(files) > 120
     theirs = javascript_client(node, files.values())
     assert [
-        name for name, one in zip(files, theirs, strict=True) if one != "Refused"
+        name
+        for name, verdict in zip(files, theirs, strict=True)
+        if verdict != "Refused"
     ] == []
     assert [
         name for name, data in files.items() if python_client(data, tmp_path) is None
@@ -193,14 +238,14 @@ def test_one_unit_of_one_ordered_pair_decides(node, document, tmp_path, name):
     else:
         levels = zip(question["levels"], ({}, {"against": 1}), strict=True)
         question = question | {
-            "levels": [one | {"epsilon": 9} | more for one, more in levels]
+            "levels": [level | {"epsilon": 9} | extra for level, extra in levels]
         }
     most = int(true_exp(1) * b * (D - 5 * b // 4) / (D - b))
     files = [
         question | {"a": [a, 5 * b // 4], "b": [b, b]}
         for a in (most - 99, most, most + 1)
     ]
-    files = [text(only(document, [one])) for one in files]
+    files = [text(only(document, [file])) for file in files]
     the_last_is_refused(
         node, files, tmp_path, "Levels 'severe' and 'common' realise 1.0"
     )
@@ -218,7 +263,7 @@ def test_all_questions_together_have_as_many_items_as_a_collector_counts(
             *_, level = question["levels"]
             level["items"], others = (
                 [],
-                sum(one["item_count"] for one in question["levels"][:-1]),
+                sum(level["item_count"] for level in question["levels"][:-1]),
             )
             level["item_count"] = MAX_CELLS // 8 - others + (last if i == 7 else 0)
             questions.append(question | {"name": f"q{i}"})
@@ -309,18 +354,20 @@ def test_mutated_files_get_one_verdict(node, document, tmp_path, seed, record_pr
         files += [damaged(good.encode(), random) for _ in range(tries(5, 30))]
     ours = [python_client(data, tmp_path) for data in files]
     theirs = javascript_client(node, files)
-    assert [one is None for one in ours] == [one == "accepted" for one in theirs]
+    assert [refusal is None for refusal in ours] == [
+        verdict == "accepted" for verdict in theirs
+    ]
     assert set(theirs) == {"accepted", "Refused"}  # no crash
     stricter = 0
-    for data, one in zip(files, ours, strict=True):
+    for data, ours_of_file in zip(files, ours, strict=True):
         reason = collector(data)
-        if one is None:
+        if ours_of_file is None:
             assert all(
                 private(question) for question in parse_document(data)["questions"]
             )
-        if (reason is None) != (one is None):
+        if (reason is None) != (ours_of_file is None):
             stricter += 1
-            assert one is None
+            assert ours_of_file is None
             assert "Question 'sampled': The " in reason
     accepted = theirs.count("accepted")
     result = f"{len(files)} files, {accepted} accepted by clients, all but {stricter} by collectors"

@@ -22,8 +22,10 @@ def test_corrected_shares_are_those_of_cwise():
     Their 200 bootstraps of linked answers give .0208, the delta method with the covariance of
     the linked answers .0227. Without links ours lies above both, by 2 % of the latter.
     """
-    known = (1 + 0.7728571) / 2
-    attention = Attention.of_anchor(known, crosswise_error(known), answers=2)
+    share_known = (1 + 0.7728571) / 2
+    attention = Attention.of_anchor(
+        share_known, crosswise_error(share_known), answers=2
+    )
     assert attention.share == pytest.approx(0.7728571)
     naive = np.array([0.195])
     corrected, errors = attention.corrected(naive, crosswise_error(naive))
@@ -42,30 +44,37 @@ def test_errors_are_those_of_draws(linked):
     Of 1,000 draws the spread is within 12 % but once in 10 million times (5.3 standard errors).
     """
     rng = np.random.default_rng(574)
-    draws, people = 1000, 20_000
+    draws = 1000
+    people = 20_000
     law = randomized_response(2.0, items=5)
     a, b = (float(chance) for chance in law.shape.support()[0])
     shares = np.array([0.05, 0.25, 0.2, 0.2, 0.3])
     # Of the first answer and of the known one: who has it and attends, in both or in each.
     inattentive = 0.2
-    found = np.empty((draws, 2))
+    estimates = np.empty((draws, 2))
     for draw in range(draws):
         careless = rng.random(people) < inattentive
-        again = careless if linked else rng.random(people) < inattentive
-        has = np.where(
-            careless, rng.random(people) < 0.2, rng.random(people) < shares[0]
-        )
+        if linked:
+            again = careless
+        else:
+            again = rng.random(people) < inattentive
+        at_random = rng.random(people) < 0.2
+        has = np.where(careless, at_random, rng.random(people) < shares[0])
         knows = np.where(again, rng.random(people) < 0.2, True)
-        seen = rng.random((2, people)) < np.where(np.array([has, knows]), a, b)
-        naive, known = (seen.mean(axis=1) - b) / (a - b)
-        errors = [np.sqrt(s * (1 - s) / people) / (a - b) for s in seen.mean(axis=1)]
-        attention = Attention.of_anchor(known, errors[1], answers=5)
-        corrected, own = attention.corrected(np.array([naive]), np.array([errors[0]]))
-        found[draw] = corrected[0], own[0]
-    spread = found[:, 0].std(ddof=1)
-    assert found[:, 0].mean() == pytest.approx(0.05, abs=5.3 * 0.0056 / np.sqrt(draws))
+        chance = np.where(np.array([has, knows]), a, b)
+        supported = (rng.random((2, people)) < chance).mean(axis=1)
+        naive, known_share = (supported - b) / (a - b)
+        variances = supported * (1 - supported) / people
+        error, known_error = np.sqrt(variances) / (a - b)
+        attention = Attention.of_anchor(known_share, known_error, answers=5)
+        corrected, stated = attention.corrected(np.array([naive]), np.array([error]))
+        estimates[draw] = corrected[0], stated[0]
+    corrected, stated = estimates.T
+    spread = corrected.std(ddof=1)
+    mean_error = 0.0056 / np.sqrt(draws)
+    assert corrected.mean() == pytest.approx(0.05, abs=5.3 * mean_error)
     assert spread == pytest.approx(0.0056, rel=0.12)
-    assert found[:, 1].mean() == pytest.approx(spread, rel=0.12)
+    assert stated.mean() == pytest.approx(spread, rel=0.12)
 
 
 def test_where_nobody_seems_to_attend_nothing_is_corrected():

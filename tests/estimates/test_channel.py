@@ -44,7 +44,12 @@ def estimate_mean(channel, counts):
 
 @pytest.mark.parametrize(
     ("epsilon", "missing", "users"),
-    [(0.3, 0.1, 200), (0.3, 0.98, 200_000), (4.0, 0.1, 200_000), (4.0, 0.98, 200)],
+    [
+        (0.3, 0.1, 200),
+        (0.3, 0.98, 200_000),
+        (4.0, 0.1, 200_000),
+        (4.0, 0.98, 200),
+    ],
 )
 def test_the_means_interval_covers(epsilon, missing, users):
     """People who all answer alike as far as a channel sees, so that it cannot be narrower."""
@@ -79,12 +84,12 @@ def test_intervals_are_of_the_draws_alone_where_reports_tell_it(kind, epsilon):
     covered = np.zeros(3)
     for _ in range(ROUNDS):
         counts = rng.multinomial(people, law).sum(axis=0)
-        found = mechanism.estimate(Aggregate(2000, counts))
+        estimates = mechanism.estimate(Aggregate(2000, counts))
         asked = mechanism.shape.estimate(Aggregate(2000, counts))
         wide = ratio(asked, 0.95, (-1, 1)).scaled(0.5, 0.5)
-        limits = (found.frequency, 0.6), (found.missing_rate, 0.25), (wide, 0.6)
-        for i, (one, truth) in enumerate(limits):
-            covered[i] += one.lower <= truth <= one.upper
+        limits = (estimates.frequency, 0.6), (estimates.missing_rate, 0.25), (wide, 0.6)
+        for i, (interval, truth) in enumerate(limits):
+            covered[i] += interval.lower <= truth <= interval.upper
     assert FEWEST <= covered[:2].min() <= covered[:2].max() <= MOST
     assert covered[2] > covered[:2].max()
     assert epsilon < 6 or covered[2] > MOST
@@ -123,17 +128,17 @@ def test_ordered_band_covers_and_consistency_helps():
     better = 0.0
     rng = np.random.default_rng(5)
     for _ in range(ROUNDS):
-        one = estimate_ordered(
+        estimates = estimate_ordered(
             channel, rng.multinomial(people, channel.matrix).sum(axis=0)
         )
-        lower, upper = one.band
+        lower, upper = estimates.band
         covered += bool(
             (lower <= truth + 1e-12).all() and (truth <= upper + 1e-12).all()
         )
-        middle = one.quantile()
+        middle = estimates.quantile()
         median += middle.lower <= "c" <= middle.upper
-        raw += np.sum((one.values - truth[:-1]) ** 2)
-        better += np.sum((one.consistent - truth)[:-1] ** 2)
+        raw += np.sum((estimates.values - truth[:-1]) ** 2)
+        better += np.sum((estimates.consistent - truth)[:-1] ** 2)
     assert covered >= FEWEST
     assert median >= covered
     assert better < 0.95 * raw
@@ -149,9 +154,16 @@ def test_an_ordered_band_is_of_the_draws_alone():
 
     @cache  # of two reports, few counts come
     def covers(*counts):
-        one = estimate_ordered(channel, counts)
-        wide = one.values, wanted_estimates(channel.estimator, counts).covariance, 2000
-        bands = (found.band for found in (one, OrderedEstimates(one.answers, *wide)))
+        ordered = estimate_ordered(channel, counts)
+        wide = (
+            ordered.values,
+            wanted_estimates(channel.estimator, counts).covariance,
+            2000,
+        )
+        bands = (
+            estimates.band
+            for estimates in (ordered, OrderedEstimates(ordered.answers, *wide))
+        )
         return [lower[0] <= 0.45 <= upper[0] for lower, upper in bands]
 
     drawn = (rng.multinomial(people, channel.matrix).sum(axis=0) for _ in range(ROUNDS))
@@ -170,9 +182,10 @@ def test_errors_of_shares_up_to_are_those_of_the_draws():
     ratios = []
     law = ReportLaw(channel.matrix, channel.estimator, 2000)
     for drawn in rng.multinomial(people, channel.matrix, size=(2000, 4)).sum(axis=1):
-        found = wanted_estimates(channel.estimator, drawn)._replace(law=law)
-        off = found.values - np.cumsum(people)[:-1] / 2000
-        ratios.append(off**2 / np.diagonal(found.of_shares_up_to().covariance))
+        rough = wanted_estimates(channel.estimator, drawn)
+        estimates = ChannelEstimates(rough.values, rough.covariance, rough.users, law)
+        off = estimates.values - np.cumsum(people)[:-1] / 2000
+        ratios.append(off**2 / np.diagonal(estimates.of_shares_up_to().covariance))
     squares = np.mean(ratios, axis=0)
     assert (np.abs(squares - 1) < 1 / 6).all()
     assert (np.abs(squares * np.array([[4 / 3], [3 / 4]]) - 1) >= 1 / 6).all()
@@ -180,7 +193,11 @@ def test_errors_of_shares_up_to_are_those_of_the_draws():
 
 @pytest.mark.parametrize(
     ("budget", "wanted"),
-    [(2.0, "shares up to"), (8.0, "shares up to"), (8.0, "counts")],
+    [
+        (2.0, "shares up to"),
+        (8.0, "shares up to"),
+        (8.0, "counts"),
+    ],
 )
 def test_limits_hold_where_few_reports_decide(budget, wanted):
     """All in the middle. The near miss, of 8 nats: normal limits, and as the reports vary.
@@ -201,7 +218,10 @@ def test_limits_hold_where_few_reports_decide(budget, wanted):
         varied = wanted_estimates(
             shares_up_to(channel).estimator, counts
         ).of_shares_up_to()
-        bands = (one.band for one in (exact, OrderedEstimates(exact.answers, *varied)))
+        bands = (
+            estimates.band
+            for estimates in (exact, OrderedEstimates(exact.answers, *varied))
+        )
         limits = *bands, exact.among(np.eye(5, dtype=bool))[2:]
         truths = np.array([0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1]), people / 200
         for i, ((lower, upper), true) in enumerate(zip(limits, truths, strict=True)):
@@ -231,8 +251,10 @@ def test_limits_of_a_mean_hold_where_reports_are_all_the_same(budget, people):
     held = np.zeros(2)
     for counts in rng.multinomial(people, channel.matrix[-1], 300):
         varied = wanted_estimates(channel.estimator, counts)
-        both = (mean_of_scores(one, 0.95) for one in (varied._replace(law=law), varied))
-        held += [one.lower <= 4 <= one.upper for one in both]
+        exact = ChannelEstimates(varied.values, varied.covariance, varied.users, law)
+        for side, estimates in enumerate((exact, varied)):
+            mean = mean_of_scores(estimates, 0.95)
+            held[side] += mean.lower <= 4 <= mean.upper
     fewest = binom.ppf(1e-6, 300, 0.93)
     assert held[1] < fewest <= held[0], (held, fewest)
 
@@ -272,19 +294,19 @@ def test_refusals():
 def test_fiellers_interval_holds_the_ratios_that_fit():
     """Its ends are where numerator - m denominator is exactly 1.96 standard deviations from 0."""
     covariance = np.array([[1e-4, 3e-5], [3e-5, 2e-4]])
-    found = ratio(
+    quotient = ratio(
         ChannelEstimates(np.array([0.2, 0.5]), covariance, 1), 0.95, (-1.0, 1.0)
     )
-    assert (found.value, found.note) == (0.4, "")
-    for end in (found.lower, found.upper):
+    assert quotient.value == 0.4
+    assert quotient.note == ""
+    for end in (quotient.lower, quotient.upper):
         spread = np.sqrt(1e-4 - 2 * end * 3e-5 + end**2 * 2e-4)
         assert abs(0.2 - end * 0.5) / spread == pytest.approx(1.959964, rel=1e-6)
-    scaled = found.scaled(100, 20)
-    assert (scaled.value, scaled.standard_error) == (108.0, 20 * found.standard_error)
-    assert (scaled.lower, scaled.upper) == (
-        100 + 20 * found.lower,
-        100 + 20 * found.upper,
-    )
+    scaled = quotient.scaled(100, 20)
+    assert scaled.value == 108.0
+    assert scaled.standard_error == 20 * quotient.standard_error
+    assert scaled.lower == 100 + 20 * quotient.lower
+    assert scaled.upper == 100 + 20 * quotient.upper
 
 
 # -- ordered answers -----------------------------------------------------------------------
@@ -292,21 +314,21 @@ def test_fiellers_interval_holds_the_ratios_that_fit():
 
 def test_consistent_shares_and_band():
     covariance = np.diag(np.square([0.02, 0.01, 0.05]))
-    one = OrderedEstimates(tuple("abcd"), [0.3, 0.25, 0.8], covariance, 1000)
-    assert one.consistent == pytest.approx([0.26, 0.26, 0.8, 1.0])
-    assert one.shares.sum() == pytest.approx(1)
-    assert one.shares.min() >= 0
-    lower, upper = one.band
+    estimates = OrderedEstimates(tuple("abcd"), [0.3, 0.25, 0.8], covariance, 1000)
+    assert estimates.consistent == pytest.approx([0.26, 0.26, 0.8, 1.0])
+    assert estimates.shares.sum() == pytest.approx(1)
+    assert estimates.shares.min() >= 0
+    lower, upper = estimates.band
     assert min(np.diff(lower).min(), np.diff(upper).min()) >= 0
-    assert ((lower <= one.consistent) & (one.consistent <= upper)).all()
+    assert ((lower <= estimates.consistent) & (estimates.consistent <= upper)).all()
     reach = 2.3939797998  # of two sides and three shares, 95 %
     assert upper[:2] == pytest.approx([0.25 + reach * 0.01] * 2)
     assert lower[1] == pytest.approx(0.3 - reach * 0.02)
 
 
 def test_what_are_no_ordered_estimates():
-    about = {"answers": tuple("abcd"), "values": [0.1, 0.4, 0.9], "users": 10}
-    about["covariance"] = np.eye(3)
+    fields = {"answers": tuple("abcd"), "values": [0.1, 0.4, 0.9], "users": 10}
+    fields["covariance"] = np.eye(3)
     wrong = {
         "values": [0.1, 0.2],
         "covariance": -np.eye(3),
@@ -315,6 +337,6 @@ def test_what_are_no_ordered_estimates():
     }
     for name, value in wrong.items():
         with refused("confidence", "covariance", "users", "values"):
-            OrderedEstimates(**about | {name: value})
+            OrderedEstimates(**fields | {name: value})
     with refused("share"):
-        OrderedEstimates(**about).quantile(1.0)
+        OrderedEstimates(**fields).quantile(1.0)

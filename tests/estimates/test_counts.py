@@ -49,16 +49,22 @@ def test_weights_do_not_grow_with_the_count_itself():
 def test_simultaneous_intervals_share_what_may_be_missed():
     mechanism = oue(1.0, items=5)
     truth = np.array([5000, 3000, 1500, 499, 1])
-    found = mechanism.estimate(
+    estimates = mechanism.estimate(
         mechanism.draw_aggregate(truth, np.random.default_rng(1))
     )
-    np.testing.assert_allclose(found.intervals(0.9, True), found.intervals(1 - 0.1 / 5))
+    np.testing.assert_allclose(
+        estimates.intervals(0.9, True), estimates.intervals(1 - 0.1 / 5)
+    )
 
 
 def test_what_are_no_estimates_is_refused():
     for values, errors in (
-        ([], []), ([1.0], [1.0, 2.0]), ([np.nan], [1.0]), ([1.0], [-1.0]), ([[1.0]], [[1.0]]),
-    ):  # fmt: skip
+        ([], []),
+        ([1.0], [1.0, 2.0]),
+        ([np.nan], [1.0]),
+        ([1.0], [-1.0]),
+        ([[1.0]], [[1.0]]),
+    ):
         with refused("standard_errors", "values"):
             Estimates(values, errors, errors, users=3)
     with refused("users"):
@@ -110,7 +116,12 @@ def test_limits_miss_no_more_often_than_promised(a, noise, c):
 
 
 @pytest.mark.parametrize(
-    ("a", "noise", "c"), [(0.3, 2, 3000), (0.3, 380, 400), (0.95, 440, 5)]
+    ("a", "noise", "c"),
+    [
+        (0.3, 2, 3000),
+        (0.3, 380, 400),
+        (0.95, 440, 5),
+    ],
 )
 def test_normal_limits_take_over_where_they_nearly_keep_their_promise(a, noise, c):
     seen, chance = law(a, noise, c)
@@ -215,8 +226,8 @@ def coverage(mechanism, sets, runs, seed):
     top = np.argsort(-truth)[:10]
     holds = 0
     for _ in range(runs):
-        found = mechanism.estimate(mechanism.draw_aggregate(sets, rng))
-        lower, upper = found.intervals(0.999)
+        estimates = mechanism.estimate(mechanism.draw_aggregate(sets, rng))
+        lower, upper = estimates.intervals(0.999)
         holds += int(((lower <= truth) & (truth <= upper))[top].sum())
     return holds / (10 * runs)
 
@@ -241,8 +252,8 @@ def test_limits_cover_sets_that_were_cut(population, known):
         )
     unary = oue(2.0, items)
     longer = model.longer(length, items)
-    told = padded(unary, length).with_sizes(longer)
-    assert coverage(told, population, 50, seed=1) >= 1 - 6 / 500
+    stated = padded(unary, length).with_sizes(longer)
+    assert coverage(stated, population, 50, seed=1) >= 1 - 6 / 500
     ignored = padded(unary, length).with_sizes(())
     assert coverage(ignored, population, 50, seed=1) < 0.5
     fewer = padded(unary, length).with_sizes(

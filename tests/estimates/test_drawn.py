@@ -13,12 +13,12 @@ JOINT = 0.05 / 300
 
 def law(people, reports, parts, count, a, b):
     """Chance of every number of supporting reports: the lot, then both binomials."""
-    own = np.arange(min(count, reports) + 1)
-    chance = hypergeom.pmf(own, people, count, reports)
+    hits = np.arange(min(count, reports) + 1)
+    chance = hypergeom.pmf(hits, people, count, reports)
     if parts is not None:
-        chance = binom.pmf(own, count, 1 / parts)
+        chance = binom.pmf(hits, count, 1 / parts)
     total = np.zeros(reports + 1)
-    for c in own[chance > 1e-13].tolist():
+    for c in hits[chance > 1e-13].tolist():
         ones = binom.pmf(np.arange(c + 1), c, a)
         others = binom.pmf(np.arange(reports - c + 1), reports - c, b)
         total += chance[c] * np.convolve(ones, others)
@@ -45,15 +45,17 @@ def test_limits_of_a_round_miss_no_more_often_than_promised(
     seen = np.flatnonzero(chance > 1e-12)
     ones = np.ones(seen.size)
     inside = linear_estimates(Aggregate(reports, seen), a * ones, b * ones)
-    found = DrawnEstimates.of(inside, people, parts)
+    estimates = DrawnEstimates.of(inside, people, parts)
 
     def missed(limits):
         return float(chance[seen][(limits[0] > count) | (limits[1] < count)].sum())
 
     assert (
-        missed(found.intervals(0.95)) <= 0.05 < missed(Estimates.intervals(found, 0.95))
+        missed(estimates.intervals(0.95))
+        <= 0.05
+        < missed(Estimates.intervals(estimates, 0.95))
     )
-    assert missed(found.intervals(1 - JOINT)) <= JOINT
+    assert missed(estimates.intervals(1 - JOINT)) <= JOINT
     scaled = tuple(people / reports * end for end in inside.intervals(0.95))
     assert missed(scaled) > 0.08  # the lot adds what those who reported do not show
 
@@ -66,9 +68,12 @@ def test_limits_where_noise_is_normal():
     drawn = hypergeom.rvs(people, count, 500, size=3_000, random_state=rng)
     errors = np.full(drawn.size, 0.4)
     inside = Estimates(drawn + rng.normal(0, 0.4, drawn.size), errors, errors, 500)
-    found = DrawnEstimates.of(inside, people)
+    estimates = DrawnEstimates.of(inside, people)
     missed = [
         float(((lower > count) | (upper < count)).mean())
-        for lower, upper in (found.intervals(0.95), Estimates.intervals(found, 0.95))
+        for lower, upper in (
+            estimates.intervals(0.95),
+            Estimates.intervals(estimates, 0.95),
+        )
     ]
     assert missed[0] < 0.05 + 6 * 0.004 < missed[1]

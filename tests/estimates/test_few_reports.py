@@ -24,8 +24,10 @@ def held(law, people, truth, draws):
     rng = np.random.default_rng(4)
     counted = np.zeros((2, truth.size))
     for _ in range(draws):
-        found = law.estimate(law.draw_aggregate(people, rng))
-        for row, limits in enumerate((found.intervals(), Estimates.intervals(found))):
+        estimates = law.estimate(law.draw_aggregate(people, rng))
+        for row, limits in enumerate(
+            (estimates.intervals(), Estimates.intervals(estimates))
+        ):
             lower, upper = limits
             counted[row] += (lower - 1e-9 <= truth) & (truth <= upper + 1e-9)
     return counted

@@ -33,8 +33,8 @@ def test_nigeria():
     people = 2457
     yes = round(people * (1 / 6 + 2 / 3 * 0.2619))
     chances = np.array([5 / 6]), np.array([1 / 6])
-    found = linear_estimates(Aggregate(people, np.array([yes])), *chances)
-    asked = item_rows(([""], ["yes"]), found, found.clipped(), 0.95)
+    estimates = linear_estimates(Aggregate(people, np.array([yes])), *chances)
+    asked = item_rows(([""], ["yes"]), estimates, estimates.clipped(), 0.95)
     drawn = population_rows(asked, 0.95)
     share = 100 / people
     assert asked["estimate"][0] * share == pytest.approx(26.19, abs=0.04)
@@ -49,13 +49,13 @@ def test_nigeria():
 def drawn_rows(law, people, shares, rng):
     """Rows with an estimate and its error alone, and limits of the population by the law."""
     counted = law.draw_aggregate(rng.multinomial(people, shares), rng)
-    found = law.shape.estimate(counted)
-    population = found.for_population()
-    size = found.values.size
+    estimates = law.shape.estimate(counted)
+    population = estimates.for_population()
+    size = estimates.values.size
     numbers = np.full((7, size), np.nan)
-    numbers[0] = found.values
-    numbers[1] = found.standard_errors
-    extra = np.square(population.standard_errors) - np.square(found.standard_errors)
+    numbers[0] = estimates.values
+    numbers[1] = estimates.standard_errors
+    extra = np.square(population.standard_errors) - np.square(estimates.standard_errors)
     blank = [""] * size
     whole = np.full(size, float(people))
     return AnswerRows(
@@ -107,7 +107,7 @@ def test_differences_of_rare_answers(people, budget, rare):
     law = subset_selection(budget, 5)
     rng = np.random.default_rng(3)
     held = 0
-    found = 0
+    limits_held = 0
     for _ in range(200):
         groups = [
             drawn_rows(law, size, shares_of(share), rng)
@@ -115,10 +115,10 @@ def test_differences_of_rare_answers(people, budget, rare):
         ]
         gap, chance = differences(*groups, 0.95)
         held += gap["lower"][0] <= rare[0] - rare[1] <= gap["upper"][0]
-        found += chance[0] < 0.05
+        limits_held += chance[0] < 0.05
         assert (chance[0] < 0.05) == (not gap["lower"][0] <= 0 <= gap["upper"][0])
     assert held >= binom.ppf(MISS, 200, 0.95)
-    assert rare[0] != rare[1] or found <= binom.isf(MISS, 200, 0.05)
+    assert rare[0] != rare[1] or limits_held <= binom.isf(MISS, 200, 0.05)
 
 
 LEVELS = (Level("all", 8.0, tuple("abcde")),)
@@ -164,9 +164,9 @@ def test_shares_of_those_who_answered_hold():
     rng = np.random.default_rng(5)
     held = np.zeros(4)
     for _ in range(25):
-        found = law.shape.estimate(law.draw_aggregate(people, rng))
+        estimates = law.shape.estimate(law.draw_aggregate(people, rng))
         shares = OrderedEstimates(
-            tuple("abcde"), *found.of_shares_up_to(no_answer=True)
+            tuple("abcde"), *estimates.of_shares_up_to(no_answer=True)
         )
         *_, lower, upper = shares.among(np.tri(4, 5, dtype=bool))
         held += (lower - 1e-9 <= truth) & (truth <= upper + 1e-9)

@@ -86,7 +86,10 @@ LAWS = {"one level": one_level, "three levels": three_levels}
 
 def drawn_fit(law, design, people, coefficients, rng, link="logit"):
     """A model of the first answer from reports drawn by the law, pattern by pattern."""
-    mean = shares(design, coefficients) if link == "logit" else design @ coefficients
+    if link == "logit":
+        mean = shares(design, coefficients)
+    else:
+        mean = design @ coefficients
     aggregates = []
     for number, share in zip(people, mean, strict=True):
         rest = (1 - share) / 3

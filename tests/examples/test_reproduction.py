@@ -45,7 +45,11 @@ VERDICTS = {
     "new_ordered": "yes yes yes",
     "new_consistent_counts": "yes yes",
 }
-WORDS = {"holds": "yes", "does not hold": "no", "not checked": "open"}
+WORDS = {
+    "holds": "yes",
+    "does not hold": "no",
+    "not checked": "open",
+}
 NEEDS_DATA = {
     *(
         "idldp_table_3",
@@ -79,12 +83,12 @@ def test_verdicts(name):
     if name in NEEDS_DATA and not DATA.exists():
         pytest.skip("the data sets are not in ../shared/data")
     result = run(name)
-    found = words(result)
-    wanted = VERDICTS[name].split()
-    assert len(found) == len(wanted)
+    verdicts = words(result)
+    expected = VERDICTS[name].split()
+    assert len(verdicts) == len(expected)
     assert [
-        "?" if w == "?" else f for f, w in zip(found, wanted, strict=True)
-    ] == wanted
+        "?" if w == "?" else f for f, w in zip(verdicts, expected, strict=True)
+    ] == expected
     assert all(claim.numbers for claim in result.claims)
     assert result.tables
     assert "Table" in result.title or result.figures
@@ -152,9 +156,9 @@ def test_less_than_one_item_a_level_is_seen_by_the_convexity_check(monkeypatch):
 def test_a_wrong_variance_is_seen_by_the_best_mean(monkeypatch):
     import new_best_mean
 
-    right = new_best_mean._simulated
+    right = new_best_mean.simulated
     monkeypatch.setattr(
-        new_best_mean, "_simulated", lambda *about: (right(*about)[0], 1.6)
+        new_best_mean, "simulated", lambda *arguments: (right(*arguments)[0], 1.6)
     )
     assert words(run("new_best_mean"))[1] == "no"
 
@@ -207,7 +211,7 @@ def test_page_counts_escapes_and_fetches_nothing():
     assert text.count('<section><h2 id="') == 2
     assert text.count("Plotly.newPlot") == 4
     read = json.loads(as_json(results))
-    assert [one["verdict"] for one in read["one"]["claims"]] == [
+    assert [claim["verdict"] for claim in read["one"]["claims"]] == [
         "holds",
         "does not hold",
     ]
@@ -270,18 +274,23 @@ def test_synthetic_data_follow_their_laws():
 def test_levels_have_their_shares_and_do_not_depend_on_epsilon():
     from reproduction import frequencies
 
-    one, two = (frequencies.assign(1000, epsilon) for epsilon in (1.0, 3.0))
-    assert one.policy.item_counts.tolist() == [50, 50, 900]
+    first = frequencies.assign(1000, 1.0)
+    two = frequencies.assign(1000, 3.0)
+    assert first.policy.item_counts.tolist() == [50, 50, 900]
     assert two.policy.epsilons.tolist() == pytest.approx([3, 3.6, 6])
-    assert one.level_of.tolist() == two.level_of.tolist()
-    assert one.level_of.tolist() != sorted(one.level_of.tolist())
+    assert first.level_of.tolist() == two.level_of.tolist()
+    assert first.level_of.tolist() != sorted(first.level_of.tolist())
 
 
 def test_mean_absolute_error_of_a_normal_estimate():
     from reproduction.normal import mean_absolute
 
     rng = np.random.default_rng(1)
-    for bias, deviation in ((0.0, 1.0), (0.5, 2.0), (-3.0, 1.0)):
+    for bias, deviation in (
+        (0.0, 1.0),
+        (0.5, 2.0),
+        (-3.0, 1.0),
+    ):
         sample = np.abs(rng.normal(bias, deviation, 400_000))
         error = sample.std() / np.sqrt(sample.size)
         assert abs(mean_absolute(bias, deviation) - sample.mean()) < 5 * error
@@ -314,8 +323,8 @@ def test_populations_are_those_of_table_2(tmp_path):
         populations.exponential(users, np.random.default_rng(seed))
         for seed in range(200)
     ]
-    assert all((one.min(), one.max()) == (-1.0, 1.0) for one in many)
-    low, high = np.quantile([one.mean() for one in many], [0.01, 0.99])
+    assert all((row.min(), row.max()) == (-1.0, 1.0) for row in many)
+    low, high = np.quantile([row.mean() for row in many], [0.01, 0.99])
     assert (
         low < -0.831 < high
     )  # 2/H - 1, H the largest of 100,000 standard exponentials

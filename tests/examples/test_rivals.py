@@ -44,11 +44,13 @@ def test_reports_are_unbiased_and_as_variable_as_published(report, predicted, ep
 
 
 def test_hybrid_begins_where_piecewise_becomes_better():
-    at = rivals.HYBRID_THRESHOLD
-    assert rivals.piecewise_variance(at) == pytest.approx(
-        rivals.harmony_variance(at), rel=1e-9
+    threshold = rivals.HYBRID_THRESHOLD
+    assert rivals.piecewise_variance(threshold) == pytest.approx(
+        rivals.harmony_variance(threshold), rel=1e-9
     )
-    assert rivals.hybrid_variance(at - 1e-6) == rivals.harmony_variance(at - 1e-6)
+    assert rivals.hybrid_variance(threshold - 1e-6) == rivals.harmony_variance(
+        threshold - 1e-6
+    )
 
 
 def test_privkvm_errs_as_its_slopes_say():
@@ -59,17 +61,17 @@ def test_privkvm_errs_as_its_slopes_say():
     rng = np.random.default_rng(7)
     said = privkvm(epsilon, rate, 0.5)
     collect = COLLECTIONS["PrivKVM"]
-    found = np.empty((runs, 2))
+    estimates = np.empty((runs, 2))
     for run in range(runs):
         values = np.where(
             rng.random(people) < rate, rng.choice([0.2, 0.8], people), np.nan
         )
-        found[run] = collect(values, epsilon, rng)
+        estimates[run] = collect(values, epsilon, rng)
     for column, truth, variance in (
         (0, 0.5 + said.mean_bias, said.mean_variance),
         (1, 1 - rate, said.missing_variance),
     ):
-        errors = found[:, [column]] - truth
+        errors = estimates[:, [column]] - truth
         assert abs(errors.mean()) < 0.1 * np.sqrt(variance / people)
         assert mean_square_is(errors, np.array([variance / people]))
         assert not mean_square_is(errors, np.array([1.15 * variance / people]))
@@ -84,7 +86,10 @@ def test_privkvm_has_less_bias_with_more_iterations():
 @pytest.mark.parametrize("name", ["Harmony TOP", "PM TOP", "Harmony RND", "PM RND"])
 def test_forced_answers_are_fake_ones_where_there_are_none(name):
     values = np.where(np.arange(200_000) % 4, 0.5, np.nan)
-    fake = 1.0 if name.endswith("TOP") else 0.0
+    if name.endswith("TOP"):
+        fake = 1.0
+    else:
+        fake = 0.0
     mean, missing = COLLECTIONS[name](values, 2.0, np.random.default_rng(1))
     assert missing is None
     assert abs(mean - (0.75 * 0.5 + 0.25 * fake)) < 4.9 * np.sqrt(2 / values.size)
@@ -107,10 +112,10 @@ def test_direct_encoding_is_the_largest_truth_of_the_linear_program():
     assert (a - b)[LEVELS] == pytest.approx(-answer.fun, abs=1e-9)
     assert b[LEVELS] == pytest.approx(answer.x[:5], abs=1e-8)
     a, b = rivals.direct_encoding(PrivacyPolicy([1.0, 3.0], [2, 4]))
-    own, other = randomized_response(
+    own_chance, other = randomized_response(
         1.0, 6
     ).shape.chances  # which it is under the rule min
-    assert [*a, *b] == pytest.approx([*own[:2], *other[:2]], abs=1e-8)
+    assert [*a, *b] == pytest.approx([*own_chance[:2], *other[:2]], abs=1e-8)
 
 
 def test_no_other_direct_encoding_has_a_smaller_worst_case():

@@ -32,12 +32,12 @@ def test_parquet_files_that_repeat_one_report(one_question, tmp_path):
     path = tmp_path / "bomb.parquet"
     groups = 40
     size = 1_000_000
-    one = table(one_question, size)
+    counts = table(one_question, size)
     with pq.ParquetWriter(
-        path, one.schema, compression="none", use_dictionary=True
+        path, counts.schema, compression="none", use_dictionary=True
     ) as writer:
         for _ in range(groups):
-            writer.write_table(one, row_group_size=size)
+            writer.write_table(counts, row_group_size=size)
     seal(path)
     assert path.stat().st_size < 2**20
     started = time.process_time()
@@ -107,13 +107,13 @@ AFTER_SIZE = b"\x4c"
 
 def table(parameters, rows):
     """So many equal reports of a question of 40 items."""
-    about = {"version": 1, "question": "q", "round": None, "file": "0" * 32}
+    header = {"version": 1, "question": "q", "round": None, "file": "0" * 32}
     schema = pa.schema(
         [
             ("report", pa.binary(8)),
             ("parameters", pa.dictionary(pa.int32(), pa.binary())),
         ],
-        metadata={b"ldp-planner-reports": json.dumps(about).encode()},
+        metadata={b"ldp-planner-reports": json.dumps(header).encode()},
     )
     reports = pa.Array.from_buffers(
         pa.binary(8), rows, [None, pa.py_buffer(bytes(8 * rows))]
@@ -178,7 +178,7 @@ def _written(number, octets=1):
     while left or len(groups) < octets:
         groups.append(left & 127)
         left >>= 7
-    return bytes([one | 128 for one in groups[:-1]] + groups[-1:])
+    return bytes([group | 128 for group in groups[:-1]] + groups[-1:])
 
 
 # -- parameter files that would take long to prove ----------------------------------------------
@@ -187,19 +187,19 @@ def _written(number, octets=1):
 def set_designs(size):
     """Reports about sets of 1,024 elements, of which each ratio is another number."""
     ratios = random.Random(1).choices(range(int(0.96 * D), D), k=1024)
-    about = {
+    question = {
         "asked": "whole-set",
         "law": "staircase",
         "padding_length": 1024,
         "cap": 50.0,
     }
-    about |= {
+    question |= {
         "held": 1500,
         "ratios": ratios,
         "longer_sets": None,
         "levels": levels([1.0], 2000),
     }
-    return [about] * (size // 10**4)
+    return [question] * (size // 10**4)
 
 
 def sides(size):
@@ -210,7 +210,7 @@ def sides(size):
     alike = [[1] * groups] * types
     weights = [[[half, half]] * types] * groups
     values = [[[0, 0]] * groups] * types
-    about = {
+    question = {
         "asked": "item",
         "law": "sides",
         "types": alike,
@@ -218,7 +218,7 @@ def sides(size):
         "values": values,
     }
     return [
-        about | {"groups": list(range(groups)), "levels": levels([1.0] * groups, 2)}
+        question | {"groups": list(range(groups)), "levels": levels([1.0] * groups, 2)}
     ]
 
 
@@ -230,27 +230,28 @@ def matrix(size):
         for i in range(count)
     ]
     rule = [[round(budget, 6) for budget in row] for row in rule]
-    about = {
+    question = {
         "asked": "item",
         "law": "bits",
         "a": [D // 2] * count,
         "b": [D // 8] * count,
     }
     return [
-        about | {"rule": rule, "levels": levels([rule[i][i] for i in range(count)], 2)}
+        question
+        | {"rule": rule, "levels": levels([rule[i][i] for i in range(count)], 2)}
     ]
 
 
 def levels(budgets, items):
-    about = {"item_count": items, "items": []}
+    level = {"item_count": items, "items": []}
     return [
-        about | {"name": str(i), "epsilon": budget} for i, budget in enumerate(budgets)
+        level | {"name": str(i), "epsilon": budget} for i, budget in enumerate(budgets)
     ]
 
 
 def written(parameters, asked):
-    about = {"mechanism": "made up", "denominator": D, "rule": "min"}
-    named = [about | one | {"name": str(i)} for i, one in enumerate(asked)]
+    common = {"mechanism": "made up", "denominator": D, "rule": "min"}
+    named = [common | entry | {"name": str(i)} for i, entry in enumerate(asked)]
     document = dict(parameters.document) | {"questions": named}
     return json.dumps(
         document | {"hash": content_hash(document)}, separators=(",", ":")

@@ -63,8 +63,8 @@ def _parameters(parameters, folder):
     path.write_text(parameters.to_json())
 
     def read(path):
-        found = parse_parameters(path.read_bytes())
-        assert all(private(question) for question in found.document["questions"])
+        parameters = parse_parameters(path.read_bytes())
+        assert all(private(question) for question in parameters.document["questions"])
 
     return Attack(path, read)
 
@@ -88,17 +88,17 @@ def _counted(parameters, path):
     right = count_file(path, expected).sums[Q]
 
     def read(path):
-        found = count_file(path, expected)
-        if found.refused:
+        counted = count_file(path, expected)
+        if counted.refused:
             raise Refused
-        _same(found.sums.values(), right)
+        _same(counted.sums.values(), right)
 
     return read
 
 
 def _same(sums, right):
-    assert sum(one.users for one in sums) == right.users
-    assert sum(one.counts for one in sums).tolist() == right.counts.tolist()
+    assert sum(total.users for total in sums) == right.users
+    assert sum(total.counts for total in sums).tolist() == right.counts.tolist()
 
 
 def _parquet(parameters, folder):
@@ -144,8 +144,8 @@ def _memory(parameters, folder):
     right = [client.report("q", 3, user=user) for user in users]
 
     def read(_):
-        found = [client.report("q", 3, user=user) for user in users]
-        assert found == right  # not a fresh draw
+        reports = [client.report("q", 3, user=user) for user in users]
+        assert reports == right  # not a fresh draw
 
     return Attack(path, read)
 
@@ -163,7 +163,7 @@ def _checkpoint(parameters, folder):
     def read(path):
         saved = Checkpoint(path, parameters.hash)
         try:
-            _same([one.sums[Q] for one in saved.contents()], total)
+            _same([content.sums[Q] for content in saved.contents()], total)
         finally:
             saved.close()
 
@@ -188,14 +188,16 @@ def _answers(parameters, folder):
 
 def _ledger(_, folder):
     path = folder / "ledger.json"
-    one = {"day": "2026-03-01", "rule": "min", "spent": {"a": 0.5, "b": 1.0}}
-    entries = [one | {"survey": f"s{i}"} for i in range(3)]
+    entry = {"day": "2026-03-01", "rule": "min", "spent": {"a": 0.5, "b": 1.0}}
+    entries = [entry | {"survey": f"s{i}"} for i in range(3)]
     ledger = {"format": "ldp-planner-ledger", "version": 1, "collections": entries}
     path.write_text(json.dumps(ledger))
 
     def read(path):
         assert all(
-            x > 0 for one in read_ledger(path).collections for x in one.spent.values()
+            x > 0
+            for collection in read_ledger(path).collections
+            for x in collection.spent.values()
         )
 
     return Attack(path, read)
@@ -203,10 +205,16 @@ def _ledger(_, folder):
 
 # The parameters that they are given ask one question ``q`` of 40 items.
 READERS = {
-    "parameters": _parameters, "lines": _lines, "parquet": _parquet, "sealed": _sealed,
-    "memory": _memory, "checkpoint": _checkpoint, "survey": _survey, "answers": _answers,
+    "parameters": _parameters,
+    "lines": _lines,
+    "parquet": _parquet,
+    "sealed": _sealed,
+    "memory": _memory,
+    "checkpoint": _checkpoint,
+    "survey": _survey,
+    "answers": _answers,
     "ledger": _ledger,
-}  # fmt: skip
+}
 
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "2")) / len(READERS)
@@ -219,7 +227,9 @@ def peak():
     """Kibibytes, of this process or one that it ended; the system of Apple counts bytes."""
     ours = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     size = max(resource.getrusage(which).ru_maxrss for which in ours)
-    return size // 1024 if sys.platform == "darwin" else size
+    if sys.platform == "darwin":
+        return size // 1024
+    return size
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -32,11 +32,11 @@ def members(question):
     """Elements and budget of each level, then of the dummies."""
     if question["asked"] == "number":
         return [(question["points"] + 1, question["epsilon"])]
-    found = [(level["item_count"], level["epsilon"]) for level in question["levels"]]
+    sizes = [(level["item_count"], level["epsilon"]) for level in question["levels"]]
     dummies = question.get("padding_length", 0)
-    return (
-        [*found, (dummies, min(epsilon for _, epsilon in found))] if dummies else found
-    )
+    if dummies:
+        return [*sizes, (dummies, min(epsilon for _, epsilon in sizes))]
+    return sizes
 
 
 def budget(question, i, j):
@@ -44,26 +44,35 @@ def budget(question, i, j):
     epsilons = [epsilon for _, epsilon in members(question)]
     rule = question.get("rule", "min")
     if isinstance(rule, list):
-        return math.inf if rule[i][j] is None else rule[i][j]
+        if rule[i][j] is None:
+            return math.inf
+        return rule[i][j]
     if rule == "one-sided":
         return min(epsilons[i], question["levels"][j].get("against", math.inf))
     both = epsilons[i], epsilons[j]
-    return min(both) if rule == "min" else sum(both) / 2
+    if rule == "min":
+        return min(both)
+    return sum(both) / 2
 
 
 def level_of(question):
     """The level of each element."""
-    return [i for i, (count, _) in enumerate(members(question)) for _ in range(count)]
+    levels = []
+    for level, (count, _) in enumerate(members(question)):
+        levels += [level] * count
+    return levels
 
 
 def inputs(question):
     """What a report can be about: one element, or a whole padded set of them."""
-    elements = (
-        len(question["decoys"]) + 1
-        if question["law"] == "die"
-        else len(level_of(question))
-    )
-    length = question["padding_length"] if question["law"] == "staircase" else 1
+    if question["law"] == "die":
+        elements = len(question["decoys"]) + 1
+    else:
+        elements = len(level_of(question))
+    if question["law"] == "staircase":
+        length = question["padding_length"]
+    else:
+        length = 1
     return list(combinations(range(elements), length))
 
 
@@ -73,36 +82,44 @@ def law_of(question):
 
 
 def _packed(bits):
-    number = sum(1 << k for k, bit in enumerate(bits) if bit)
-    return number.to_bytes(8 * -(-len(bits) // 64), "little")
+    number = 0
+    for place, bit in enumerate(bits):
+        if bit:
+            number += 1 << place
+    words = -(-len(bits) // 64)
+    return number.to_bytes(8 * words, "little")
 
 
 def _bits(question):
+    """Each element has a bit: 1 with probability a if it is the person's own, else with b."""
     epsilons = [epsilon for _, epsilon in members(question)]
     least = epsilons.index(min(epsilons))
-    levels = [i if i < len(question["a"]) else least for i in level_of(question)]
+    levels = level_of(question)
+    for element, level in enumerate(levels):
+        if level == len(question["a"]):  # a dummy is drawn like the strictest items
+            levels[element] = least
     laws = []
     for own in range(len(levels)):
-        chances = [
-            Fraction(question["a" if k == own else "b"][i], D)
-            for k, i in enumerate(levels)
-        ]
-        laws.append(
-            {
-                _packed(bits): math.prod(
-                    p if bit else 1 - p for p, bit in zip(chances, bits, strict=True)
-                )
-                for bits in product((0, 1), repeat=len(levels))
-            }
-        )
+        ones = [Fraction(question["b"][level], D) for level in levels]
+        ones[own] = Fraction(question["a"][levels[own]], D)
+        law = {}
+        for bits in product((0, 1), repeat=len(levels)):
+            chance = Fraction(1)
+            for one_chance, bit in zip(ones, bits, strict=True):
+                if bit:
+                    chance *= one_chance
+                else:
+                    chance *= 1 - one_chance
+            law[_packed(bits)] = chance
+        laws.append(law)
     return laws
 
 
 def _sides(question):
-    own_groups = [question["groups"][i] for i in level_of(question)]
-    order = sorted(
-        range(len(own_groups)), key=own_groups.__getitem__
-    )  # bits, group by group
+    """A type of report by the side of the own element, then any split with so many on each."""
+    own_groups = [question["groups"][level] for level in level_of(question)]
+    # Bits stand group by group.
+    order = sorted(range(len(own_groups)), key=own_groups.__getitem__)
     groups = range(len(question["weights"]))
     laws = [{} for _ in own_groups]
     for kind, highs in enumerate(question["types"]):
@@ -110,8 +127,13 @@ def _sides(question):
         for g in groups:
             mine = [k for k in order if own_groups[k] == g]
             choices.append([set(chosen) for chosen in combinations(mine, highs[g])])
-        splits = [set().union(*parts) for parts in product(*choices)]
-        head = kind.to_bytes(8, "little") if len(question["types"]) > 1 else b""
+        splits = []
+        for parts in product(*choices):
+            splits.append(set().union(*parts))
+        if len(question["types"]) > 1:
+            head = kind.to_bytes(8, "little")
+        else:
+            head = b""
         for own, g in enumerate(own_groups):
             for side in (0, 1):
                 there = [split for split in splits if (own in split) == side]
@@ -123,82 +145,103 @@ def _sides(question):
 
 
 def _rows(question):
-    numbered = (enumerate(row) for row in question["rows"])
-    return [
-        {y.to_bytes(2, "little"): Fraction(w, D) for y, w in row} for row in numbered
-    ]
+    """A row of probabilities for each input."""
+    laws = []
+    for row in question["rows"]:
+        law = {}
+        for number, weight in enumerate(row):
+            law[number.to_bytes(2, "little")] = Fraction(weight, D)
+        laws.append(law)
+    return laws
 
 
 def _die(question):
     """Of round two; round one has the same law for everybody."""
     faces = [question["zero"], *question["decoys"]]
-    return [
-        {
-            y.to_bytes(4, "little"): Fraction(
-                face + question["sampling"] * (y == own), D
-            )
-            for y, face in enumerate(faces)
-        }
-        for own in range(len(faces))
-    ]
+    laws = []
+    for own in range(len(faces)):
+        weights = list(faces)
+        weights[own] += question["sampling"]
+        law = {}
+        for face, weight in enumerate(weights):
+            law[face.to_bytes(4, "little")] = Fraction(weight, D)
+        laws.append(law)
+    return laws
 
 
 def _hash(question):
     """Of the value, given that it is the item's: a number a value, whatever the seed."""
     others = Fraction(D - question["truth"], D * question["values"])
     truth = Fraction(question["truth"], D)
-    values = range(question["values"])
-    return [{y: others + truth * (y == own) for y in values} for own in values]
+    laws = []
+    for own in range(question["values"]):
+        law = dict.fromkeys(range(question["values"]), others)
+        law[own] += truth
+        laws.append(law)
+    return laws
 
 
 def _staircase(question):
-    owns = inputs(question)
+    """So many elements of all; a report's weight rises with those that are the person's own."""
     held = question["held"]
     elements = len(level_of(question))
-    width = 2 if elements <= 2**16 else 4
-    width = width if held * width < 8 * -(-elements // 64) else 0
+    if elements <= 2**16:
+        width = 2
+    else:
+        width = 4
+    listed = held * width < 8 * -(-elements // 64)  # else bits are shorter
     laws = []
-    for own in owns:
+    for own in inputs(question):
         hits = {}
-        for report in combinations(range(elements), held):
-            bits = _packed([k in report for k in range(elements)])
-            numbers = b"".join(k.to_bytes(width or 4, "little") for k in report)
-            hits[numbers if width else bits] = len(set(own).intersection(report))
-        heights = {min(hits.values()): Fraction(1)}
-        for ratio in question["ratios"]:
-            heights[max(heights) + 1] = heights[max(heights)] * Fraction(D, ratio)
-        total = sum(heights[own_ones] for own_ones in hits.values())
-        laws.append(
-            {report: heights[own_ones] / total for report, own_ones in hits.items()}
-        )
+        for chosen in combinations(range(elements), held):
+            if listed:
+                report = b"".join(k.to_bytes(width, "little") for k in chosen)
+            else:
+                report = _packed([k in chosen for k in range(elements)])
+            hits[report] = len(set(own).intersection(chosen))
+        fewest = min(hits.values())
+        heights = {fewest: Fraction(1)}
+        for step, ratio in enumerate(question["ratios"], fewest):
+            heights[step + 1] = heights[step] * Fraction(D, ratio)
+        total = sum(heights[count] for count in hits.values())
+        laws.append({report: heights[count] / total for report, count in hits.items()})
     return laws
 
 
 def set_ratios(question):
     """The largest of two padded sets that differ in one element, and of any two."""
-    worst = [Fraction(0), Fraction(0)]
-    owns = inputs(question)
+    one_apart = Fraction(0)
+    any_two = Fraction(0)
+    sets = inputs(question)
     laws = law_of(question)
-    for (one, first), (two, second) in product(zip(owns, laws, strict=True), repeat=2):
-        ratio = max(first[report] / second[report] for report in first)
-        apart = len({*one} - {*two})
-        worst = [max(worst[0], ratio if apart == 1 else 0), max(worst[1], ratio)]
-    return worst
+    for first, second in product(range(len(sets)), repeat=2):
+        ratio = Fraction(0)
+        for report, chance in laws[first].items():
+            ratio = max(ratio, chance / laws[second][report])
+        any_two = max(any_two, ratio)
+        if len({*sets[first]} - {*sets[second]}) == 1:
+            one_apart = max(one_apart, ratio)
+    return one_apart, any_two
 
 
 _LAWS = {
-    one.__name__[1:]: one for one in (_bits, _sides, _rows, _die, _hash, _staircase)
+    "bits": _bits,
+    "sides": _sides,
+    "rows": _rows,
+    "die": _die,
+    "hash": _hash,
+    "staircase": _staircase,
 }
 
 
 def largest_ratio(laws, first, second):
     """Of two lists of elements' laws, those of the same element left out; ``None`` if endless."""
     worst = None
-    for one, other in product(first, second):
-        if one == other:
+    for element, other in product(first, second):
+        if element == other:
             continue
-        for report in laws[one].keys() | laws[other].keys():
-            above = laws[one].get(report, 0)
+        for report in laws[element].keys() | laws[other].keys():
+            above = laws[element].get(report, 0)
             below = laws[other].get(report, 0)
             if above and not below:
                 return math.inf
@@ -211,51 +254,53 @@ def breaches(question):
     """Pairs of levels whose budget the law of a question exceeds, by ``e^r`` from the series."""
     laws = law_of(question)
     if question["law"] == "staircase":
-        least = min(
-            budget(question, *pair) for pair in _pairs_of_items(level_of(question))
-        )
-        promised = zip(set_ratios(question), (least, question["cap"]), strict=True)
-        return [r for ratio, r in promised if ratio > true_exp(r)]
+        one_apart, any_two = set_ratios(question)
+        exceeded = []
+        if one_apart > true_exp(_least_budget(question)):
+            exceeded.append("one item")
+        if any_two > true_exp(question["cap"]):
+            exceeded.append("cap")
+        return exceeded
     if question["law"] == "hash":
-        pairs = _pairs_of_items(level_of(question))
-        least = min((budget(question, *pair) for pair in pairs), default=50.0)
         ratio = largest_ratio(laws, range(len(laws)), range(len(laws)))
-        return [] if ratio <= true_exp(least) else ["values"]
+        if ratio <= true_exp(_least_budget(question)):
+            return []
+        return ["values"]
     if question["law"] == "die":
-        epsilons = [members(question)[i][1] for i in level_of(question)]
-        return [
-            own
-            for own, epsilon in enumerate([question["none_epsilon"], *epsilons])
-            if not (own == 0 and question["everyone_has_value"])
-            and max(_over_others(laws, own)) > true_exp(epsilon)
-        ]
+        return _breaches_of_die(question, laws)
+    exceeded = []
     levels = level_of(question)
-    found = []
-    size = len(members(question))
-    for i in range(size):
-        for j in range(size):
-            r = budget(question, i, j)
-            if math.isinf(r):
-                continue
-            first, second = (
-                [k for k, level in enumerate(levels) if level == x] for x in (i, j)
-            )
-            ratio = largest_ratio(laws, first, second)
-            if ratio is not None and (ratio == math.inf or ratio > true_exp(r)):
-                found.append((i, j))
-    return found
+    for i, j in product(range(len(members(question))), repeat=2):
+        allowed = budget(question, i, j)
+        if math.isinf(allowed):
+            continue
+        first = [k for k, level in enumerate(levels) if level == i]
+        second = [k for k, level in enumerate(levels) if level == j]
+        ratio = largest_ratio(laws, first, second)
+        if ratio is not None and (ratio == math.inf or ratio > true_exp(allowed)):
+            exceeded.append((i, j))
+    return exceeded
 
 
-def _over_others(laws, own):
-    report = own.to_bytes(4, "little")
-    return [
-        laws[own][report] / laws[other][report]
-        for other in range(len(laws))
-        if other != own
-    ]
+def _breaches_of_die(question, laws):
+    """Values whose own report is too much likelier than from anybody else."""
+    epsilons = [question["none_epsilon"]]
+    for level in level_of(question):
+        epsilons.append(members(question)[level][1])
+    exceeded = []
+    for own, epsilon in enumerate(epsilons):
+        if own == 0 and question["everyone_has_value"]:
+            continue
+        report = own.to_bytes(4, "little")
+        rarest = min(law[report] for other, law in enumerate(laws) if other != own)
+        if laws[own][report] / rarest > true_exp(epsilon):
+            exceeded.append(own)
+    return exceeded
 
 
-def _pairs_of_items(levels):
-    return {
-        (i, j) for k, i in enumerate(levels) for n, j in enumerate(levels) if k != n
-    }
+def _least_budget(question):
+    """The smallest of two different elements; the largest there is where there is one alone."""
+    least = 50.0
+    for i, j in combinations(level_of(question), 2):
+        least = min(least, budget(question, i, j), budget(question, j, i))
+    return least

@@ -40,7 +40,9 @@ from tests.refusals import refused
 every = pytest.mark.parametrize("name", QUESTIONS)
 MANY = 50_000
 FEW = 4000
-EDGED = [name for name, one in QUESTIONS.items() if one["law"] in ("rows", "die")]
+EDGED = [
+    name for name, question in QUESTIONS.items() if question["law"] in ("rows", "die")
+]
 
 
 def laws(name):
@@ -55,16 +57,14 @@ def owns(question):
     last = [k for k, level in enumerate(levels) if level not in levels[k + 1 :]]
     if question["law"] == "staircase":
         return [0, 7, len(inputs(question)) - 1]
-    return (
-        sorted({0, *last})
-        if question["law"] != "die"
-        else [0, 1, len(question["decoys"])]
-    )
+    if question["law"] != "die":
+        return sorted({0, *last})
+    return [0, 1, len(question["decoys"])]
 
 
-def listed(question, own):
+def listed(question, true_input):
     """Reports and their probabilities; of hashing the reported values."""
-    reports = law_of(question)[own]
+    reports = law_of(question)[true_input]
     return list(reports), np.array([float(chance) for chance in reports.values()])
 
 
@@ -92,10 +92,10 @@ def test_realised_budgets_are_attained_and_rounded_up(name):
     if question["law"] in ("die", "hash"):
         return  # their pairs are of outputs and of values; the oracle has looked at those
     if question["law"] == "staircase":
-        one, every_two = set_ratios(question)
+        one_item, every_two = set_ratios(question)
         assert (
             device.shape.ratio(0, 0)
-            == one
+            == one_item
             > true_exp(device.levels.least_demanded() - 1e-6)
         )
         assert every_two > true_exp(question["cap"] - 1e-6)
@@ -110,14 +110,17 @@ def test_realised_budgets_are_attained_and_rounded_up(name):
         first = places[pair.first]
         second = places[pair.second]
         directed = device.levels.directed
-        ways = [(first, second)] if directed else [(first, second), (second, first)]
+        if directed:
+            ways = [(first, second)]
+        else:
+            ways = [(first, second), (second, first)]
         ratio = max(largest_ratio(chances, *two) for two in ways)
         assert ratio <= true_exp(pair.realised)
         assert pair.realised - 1e-13 * max(1, pair.realised) <= math.log(ratio)
         assert pair.realised <= pair.demanded
-        found = [device.shape.ratio(pair.first, pair.second)]
-        found += [] if directed else [device.shape.ratio(pair.second, pair.first)]
-        assert max(found) == ratio
+        ratios = [device.shape.ratio(pair.first, pair.second)]
+        ratios += [] if directed else [device.shape.ratio(pair.second, pair.first)]
+        assert max(ratios) == ratio
 
 
 @every
@@ -138,14 +141,14 @@ def test_one_unit_more_for_the_truth_is_too_much_or_less_than_rounding(name):
         Law.read(question, DEVICE)
 
 
-def expected_sums(question, collector, own):
+def expected_sums(question, collector, true_input):
     """What each report of an element adds to the sums of each round, on average."""
     if question["law"] == "hash":
         mine, other = (float(chance) for chance in collector.shape.support()[0])
-        return [np.where(np.arange(collector.levels.total) == own, mine, other)]
+        return [np.where(np.arange(collector.levels.total) == true_input, mine, other)]
     rounds = []
     for number in collector.rounds:
-        reports, chances = listed(question, own if number != 1 else 0)
+        reports, chances = listed(question, true_input if number != 1 else 0)
         rows = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(
             len(reports), -1
         )
@@ -163,21 +166,23 @@ def test_estimators_are_unbiased(name):
     """Sums as they are expected give the truth: ones for own items, or what an answer counts as."""
     question, device, collector = laws(name)
     scale = 2**50
-    wanted = device.asked.counts_as()
-    for own in owns(question):
+    columns = device.asked.counts_as()
+    for true_input in owns(question):
         sums = []
-        for one in expected_sums(question, collector, own):
-            counts = np.rint(one * scale).astype(np.int64)
+        for total in expected_sums(question, collector, true_input):
+            counts = np.rint(total * scale).astype(np.int64)
             if question["law"] in ("rows", "die"):  # a histogram has no rounding left
                 counts[0] += scale - counts.sum()
             sums.append(Aggregate(scale, counts))
         values = collector.shape.estimate(stacked(sums)).values
-        if wanted is None:
-            truth = [float(k in inputs(question)[own]) for k in range(values.size)]
+        if columns is None:
+            truth = [
+                float(k in inputs(question)[true_input]) for k in range(values.size)
+            ]
             assert values / scale == pytest.approx(truth, abs=1e-7)
         else:
             assert values == pytest.approx(
-                [float(row[own]) for row in wanted], abs=1e-7
+                [float(row[true_input]) for row in columns], abs=1e-7
             )
 
 
@@ -195,19 +200,23 @@ def test_what_is_processed_is_moved_to_the_ends_of_its_range(name):
         asked = replace(law.asked, wanted=MEAN_OF_SCORES)
         law = replace(law, asked=asked, shape=replace(law.shape, values=values))
     pairs = itertools.permutations(np.eye(law.cells, dtype=int), 2)
-    found = [law.rows([Aggregate(100, 99 * most + one)], 0.9) for most, one in pairs]
-    processed = np.transpose([one["processed"] for one in found])
-    for k, (answer, values) in enumerate(zip(found[0].answers, processed, strict=True)):
+    tables = [law.rows([Aggregate(100, 99 * most + rest)], 0.9) for most, rest in pairs]
+    processed = np.transpose([rows["processed"] for rows in tables])
+    for k, (answer, values) in enumerate(
+        zip(tables[0].answers, processed, strict=True)
+    ):
         assert (
             answer == "total" or (np.nanmin(values), np.nanmax(values)) == ends[answer]
         )
-        for one in found if answer in ("total", "missing rate", "mean score") else ():
-            width = (one["upper"] - one["lower"])[k]
+        for table in (
+            tables if answer in ("total", "missing rate", "mean score") else ()
+        ):
+            width = (table["upper"] - table["lower"])[k]
             assert width == pytest.approx(
-                2 * 1.6449 * one["standard_error"][k], rel=1e-4
+                2 * 1.6449 * table["standard_error"][k], rel=1e-4
             )
     for mean, total, missing in (
-        [] if name == "order" else [one["estimate"][:3] for one in found]
+        [] if name == "order" else [rows["estimate"][:3] for rows in tables]
     ):
         assert np.isnan(mean) or total == pytest.approx(
             100 * mean * (1 - missing), abs=1e-9
@@ -217,24 +226,25 @@ def test_what_is_processed_is_moved_to_the_ends_of_its_range(name):
 # -- draws ---------------------------------------------------------------------------------------
 
 
-def follows(reports, question, own):
+def follows(reports, question, true_input):
     """Whether reports have the law of the oracle; and a law of one probability a little off."""
-    names, chances = listed(question, 0 if question["law"] == "hash" else own)
+    names, chances = listed(question, 0 if question["law"] == "hash" else true_input)
     if question["law"] == "hash":
         numbers = np.array([int.from_bytes(r[4:], "little") for r in reports])
         seeds = np.array(
             [int.from_bytes(r[:4], "little") for r in reports], dtype=np.uint32
         )
         hashed = (
-            xxh32(np.full(seeds.size, own, dtype=np.uint32), seeds) % question["values"]
+            xxh32(np.full(seeds.size, true_input, dtype=np.uint32), seeds)
+            % question["values"]
         )
         numbers = (numbers - hashed) % question["values"]  # 0: the truth
         counts = np.bincount(numbers, minlength=question["values"])
     else:
-        place = {report: k for k, report in enumerate(names)}
-        assert {bytes(report) for report in reports} <= place.keys()
+        index_of = {report: k for k, report in enumerate(names)}
+        assert {bytes(report) for report in reports} <= index_of.keys()
         counts = np.bincount(
-            [place[bytes(report)] for report in reports], minlength=len(names)
+            [index_of[bytes(report)] for report in reports], minlength=len(names)
         )
     top = int(np.argmax(chances))
     miss = chances.copy()
@@ -247,34 +257,37 @@ def follows(reports, question, own):
 @every
 def test_draws_in_bulk_follow_the_law(name):
     question, device, collector = laws(name)
-    for own in owns(question)[:2]:
-        words = seeded_words(np.random.Generator(np.random.SFC64(own)))
-        elements = np.tile(inputs(question)[own], (MANY, 1))
-        taken = elements if question["law"] == "staircase" else elements[:, 0]
+    for true_input in owns(question)[:2]:
+        words = seeded_words(np.random.Generator(np.random.SFC64(true_input)))
+        elements = np.tile(inputs(question)[true_input], (MANY, 1))
+        if question["law"] == "staircase":
+            taken = elements
+        else:
+            taken = elements[:, 0]
         *_, rows = collector.shape.draw_many(taken, words)
         assert rows.shape == (MANY, device.size)
         counter = collector.shape.counter()
         counter.add(rows)  # the strict parser takes them all
-        assert follows(list(map(bytes, rows)), question, own) == (True, False)
+        assert follows(list(map(bytes, rows)), question, true_input) == (True, False)
 
 
 @pytest.mark.parametrize("name", EDGED)
 def test_in_bulk_a_word_decides_as_on_a_device(name):
     """On both sides of every edge."""
     question, device, collector = laws(name)
-    for own in owns(question):
-        faces = question.get("decoys") or question["rows"][own]
+    for true_input in owns(question):
+        faces = question.get("decoys") or question["rows"][true_input]
         edges = np.cumsum([question.get("zero", 0), *faces])
         at = np.concatenate([edges - 1, edges])
         at = at[(at >= 0) & (at < D)].astype(np.uint32)
         words = SimpleNamespace(half=lambda _count, at=at: at)
-        *_, many = collector.shape.draw_many(np.full(at.size, own), words)
-        about = inputs(question)[own]
+        *_, many = collector.shape.draw_many(np.full(at.size, true_input), words)
+        code = inputs(question)[true_input]
         for word, report in zip(at.tolist(), many, strict=True):
             drawn = device.shape.draw(
-                about, lambda _, word=word: word.to_bytes(4, "little")
+                code, lambda _, word=word: word.to_bytes(4, "little")
             )
-            assert device.shape.output(drawn, about, device.rounds[-1]) == bytes(report)
+            assert device.shape.output(drawn, code, device.rounds[-1]) == bytes(report)
 
 
 def test_a_hash_is_told_below_its_threshold_alone():
@@ -282,19 +295,19 @@ def test_a_hash_is_told_below_its_threshold_alone():
     halves = iter(np.array([[0, 0], [law.truth - 1, law.truth]], dtype=np.uint32))
     other = lambda size, count: np.full(count, size)  # noqa: E731 - what no hash is
     words = SimpleNamespace(half=lambda _count: next(halves), below=other)
-    told = law.draw_many(np.zeros(2, dtype=np.int64), words)[0].view("<u4")[:, 1]
-    assert (told == law.values).tolist() == [False, True]
+    hashed = law.draw_many(np.zeros(2, dtype=np.int64), words)[0].view("<u4")[:, 1]
+    assert (hashed == law.values).tolist() == [False, True]
 
 
 @every
 def test_the_devices_draws_follow_the_law(name):
     question, device, _ = laws(name)
-    own = owns(question)[-1]
+    true_input = owns(question)[-1]
     source = source_of(11)
-    about = inputs(question)[own]
-    drawn = [device.shape.draw(about, source) for _ in range(FEW)]
-    reports = [device.shape.output(one, about, device.rounds[-1]) for one in drawn]
-    good, missed = follows(reports, question, own)
+    code = inputs(question)[true_input]
+    drawn = [device.shape.draw(code, source) for _ in range(FEW)]
+    reports = [device.shape.output(draw, code, device.rounds[-1]) for draw in drawn]
+    good, missed = follows(reports, question, true_input)
     assert good
     assert not missed
 
@@ -319,22 +332,29 @@ def test_as_many_words_for_every_answer(name):
 def test_a_set_is_about_each_of_its_items_alike():
     """Listed: all slots and dummies, as choices of a short and a long set."""
     _, device, collector = laws("sets")
-    for items, length in (((1,), 3), ((), 3), ((0, 1, 2, 4), 4)):
-        found = []
+    for items, length in (
+        ((1,), 3),
+        ((), 3),
+        ((0, 1, 2, 4), 4),
+    ):
+        orders = []
         for slot, dummy in itertools.product(range(max(3, len(items))), range(3)):
             data = iter([slot.to_bytes(4, "little"), dummy.to_bytes(4, "little")])
-            found.append(
+            orders.append(
                 device.asked.own(items, lambda _count, data=data: next(data))[0]
             )
-        expected = [*items, *range(5, 8)] if len(items) < length else items
-        counts = [found.count(k) for k in expected]
-        assert sum(counts) == len(found)
+        if len(items) < length:
+            expected = [*items, *range(5, 8)]
+        else:
+            expected = items
+        counts = [orders.count(k) for k in expected]
+        assert sum(counts) == len(orders)
         assert counts[: len(items)] == [3] * len(items)
         words = seeded_words(np.random.Generator(np.random.SFC64(4)))
         many = np.bincount(
             collector.asked.own_many([items] * 20_000, words), minlength=8
         )
-        law = np.bincount(found, minlength=8) / len(found)
+        law = np.bincount(orders, minlength=8) / len(orders)
         assert draws_follow(many, law)
         assert not draws_follow(many, np.roll(law, 1))
 
@@ -344,7 +364,10 @@ def test_orders_are_uniform_and_long_sets_are_cut_alike():
     source = source_of(5)
     orders = [tuple(order(source, 4, 2)) for _ in range(FEW)]
     counts = np.array(
-        [orders.count(one) for one in itertools.permutations(range(4), 2)]
+        [
+            orders.count(permutation)
+            for permutation in itertools.permutations(range(4), 2)
+        ]
     )
     assert draws_follow(counts, np.full(12, 1 / 12))
     words = seeded_words(np.random.Generator(np.random.SFC64(6)))
@@ -388,8 +411,11 @@ def test_what_no_answer_gives_is_refused_with_its_number(name):
     question, _, collector = laws(name)
     words = seeded_words(np.random.Generator(np.random.SFC64(2)))
     whole = question["law"] == "staircase"
-    own = np.tile(inputs(question)[0], (6, 1)) if whole else np.zeros(6, dtype=np.int64)
-    good = collector.shape.draw_many(own, words)[0]
+    if whole:
+        codes = np.tile(inputs(question)[0], (6, 1))
+    else:
+        codes = np.zeros(6, dtype=np.int64)
+    good = collector.shape.draw_many(codes, words)[0]
     for byte in (255, 0):
         rows = good.copy()
         rows[4] = byte

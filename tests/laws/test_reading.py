@@ -33,10 +33,13 @@ def test_what_has_no_proof(name, path, value, reason):
 
 def test_limits_may_be_reached_and_not_exceeded(monkeypatch):
     for name, limit, size in (
-        ("design", "sides.MAX_TYPES", 4), ("design", "sides.MAX_GROUPS", 2),
-        ("age", "rows.MAX_ROWS", 3), ("age", "rows.MAX_REPORTS", 4),
-        ("order", "answers._MAX_ANSWERS", 5), ("whole sets", "staircase.MAX_WHOLE_SET", 2),
-    ):  # fmt: skip
+        ("design", "sides.MAX_TYPES", 4),
+        ("design", "sides.MAX_GROUPS", 2),
+        ("age", "rows.MAX_ROWS", 3),
+        ("age", "rows.MAX_REPORTS", 4),
+        ("order", "answers._MAX_ANSWERS", 5),
+        ("whole sets", "staircase.MAX_WHOLE_SET", 2),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(f"planner.laws.{limit}", size)
             Law.read(QUESTIONS[name], DEVICE)
@@ -60,12 +63,17 @@ AGE = Number(Levels(("all",), (1.0,), (4,), ((),)), 0.0, 120.0, yes_no=False, po
 @pytest.mark.parametrize(
     ("asked", "answer", "code"),
     [
-        (Item(NAMED), "z", 2), (Item(NUMBERED), 2, 2),
-        (OneOfSet(NAMED, 2), ["z", "x"], (0, 2)), (OneOfSet(NUMBERED, 2), {1}, (1,)),
+        (Item(NAMED), "z", 2),
+        (Item(NUMBERED), 2, 2),
+        (OneOfSet(NAMED, 2), ["z", "x"], (0, 2)),
+        (OneOfSet(NUMBERED, 2), {1}, (1,)),
         (OneOfSet(NAMED, 2), (), ()),
-        (AGE, 17, 17.0), (AGE, 120.0, 120.0), (AGE, None, None), (AGE, math.nan, None),
+        (AGE, 17, 17.0),
+        (AGE, 120.0, 120.0),
+        (AGE, None, None),
+        (AGE, math.nan, None),
     ],
-)  # fmt: skip
+)
 def test_answers(asked, answer, code):
     assert asked.code(answer) == code
 
@@ -89,16 +97,24 @@ def test_nobody_has_no_value_where_everybody_has_one():
     ("asked", "answer"),
     [
         (Item(NAMED), "w"),
-        (Item(NAMED), 1), (Item(NAMED), None),
-        (Item(NUMBERED), 3), (Item(NUMBERED), True),
-        (Item(NUMBERED), 1.0), (Item(NUMBERED), -1),
-        (OneOfSet(NAMED, 2), "x"), (OneOfSet(NAMED, 2), ["x", "x"]),
-        (OneOfSet(NAMED, 2), ["w"]), (OneOfSet(NAMED, 2), None),
-        (AGE, 121), (AGE, True),
-        (AGE, "17"), (AGE, math.inf), (AGE, -1e-9),
+        (Item(NAMED), 1),
+        (Item(NAMED), None),
+        (Item(NUMBERED), 3),
+        (Item(NUMBERED), True),
+        (Item(NUMBERED), 1.0),
+        (Item(NUMBERED), -1),
+        (OneOfSet(NAMED, 2), "x"),
+        (OneOfSet(NAMED, 2), ["x", "x"]),
+        (OneOfSet(NAMED, 2), ["w"]),
+        (OneOfSet(NAMED, 2), None),
+        (AGE, 121),
+        (AGE, True),
+        (AGE, "17"),
+        (AGE, math.inf),
+        (AGE, -1e-9),
         (Number(AGE.levels, 0.0, 1.0, yes_no=True, points=2), 0.5),
     ],
-)  # fmt: skip
+)
 def test_no_answers_are_refused_by_their_type_alone(asked, answer):
     with refused("answer") as caught:
         asked.code(answer)
@@ -130,10 +146,8 @@ def test_words_and_choices_at_their_edges():
     assert choose_all(playing(), []) == []
     assert OneOfSet(NAMED, 1).own((2,), playing(5)) == (2,)  # no choice of a lone dummy
     assert [OneOfSet(NAMED, 2).own((), playing(0, k)) for k in (0, 1)] == [(3,), (4,)]
-    assert (NAMED.item_names(), NUMBERED.item_names()) == (
-        ["x", "y", "z"],
-        ["s 1", "s 2", "s 3"],
-    )
+    assert NAMED.item_names() == ["x", "y", "z"]
+    assert NUMBERED.item_names() == ["s 1", "s 2", "s 3"]
     assert [octets(bits) for bits in (1, 64, 65)] == [8, 8, 16]
     for wrong in (b"", bytes(3), bytes(5), "1234", None):
         with refused("The source of entropy failed", kind=VerificationError):

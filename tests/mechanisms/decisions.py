@@ -39,11 +39,11 @@ def draws_follow(
         return False
     keep = ~rare
     observed = counts[keep]
-    wanted = expected[keep]
+    kept = expected[keep]
     if pooled >= 5:
         observed = np.append(observed, pool)
-        wanted = np.append(wanted, pooled)
-    statistic = np.sum((observed - wanted) ** 2 / wanted)
+        kept = np.append(kept, pooled)
+    statistic = np.sum((observed - kept) ** 2 / kept)
     return bool(
         len(observed) < 2 or statistic <= stats.chi2.isf(alarm / 2, len(observed) - 1)
     )

@@ -13,9 +13,9 @@ def output_law(mechanism):
     law = getattr(mechanism, "shape", mechanism)
     counts = zip(law.levels.item_counts, law.levels.epsilons, strict=True)
     levels = [{"item_count": count, "epsilon": epsilon} for count, epsilon in counts]
-    about = {"asked": "item", "law": law.name, "levels": levels}
-    about |= {"padding_length": law.levels.dummies}
-    rows = law_of(about | law.document())
+    fields = {"asked": "item", "law": law.name, "levels": levels}
+    fields |= {"padding_length": law.levels.dummies}
+    rows = law_of(fields | law.document())
     reports = sorted(set().union(*rows))
     return np.array([[float(row.get(report, 0)) for report in reports] for row in rows])
 
@@ -39,20 +39,20 @@ def whole_sets_law(mechanism):
     items = asked.levels.total
     length = asked.padding_length
     levels = [{"item_count": items, "epsilon": law.levels.epsilons[0]}]
-    about = {
+    fields = {
         "asked": "whole-set",
         "law": law.name,
         "levels": levels,
         "padding_length": length,
     }
-    question = about | law.document()
+    question = fields | law.document()
     both = zip(inputs(question), law_of(question), strict=True)
-    laws = {own: list(row.values()) for own, row in both}
+    laws = {answer: list(row.values()) for answer, row in both}
     rows = []
     for code in range(2**items):
-        own = [k for k in range(items) if code >> k & 1]
-        own += range(items, items + length - len(own))
-        cuts = [laws[cut] for cut in combinations(own, length)]
+        members = [k for k in range(items) if code >> k & 1]
+        members += range(items, items + length - len(members))
+        cuts = [laws[cut] for cut in combinations(members, length)]
         rows.append(np.mean(np.array(cuts, float), axis=0))
     return np.array(rows)
 

@@ -34,10 +34,10 @@ def random_design(policy, rng, windows=None):
         )
         for _ in range(MIXED)
     ]
-    found = [one.x for one in vertices if one.status == 0]
-    if not found:
+    points = [vertex.x for vertex in vertices if vertex.status == 0]
+    if not points:
         return None  # no weights make these types a law
-    weights = np.mean(found, axis=0)
+    weights = np.mean(points, axis=0)
     used = weights > 1e-9
     weights = weights[used]
     types = OutputTypes(m, weights, low[used], high[used], counts[used])

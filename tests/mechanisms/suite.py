@@ -84,7 +84,7 @@ class MechanismSuite:
         """The estimates of each of them (rows)."""
         case = cls()
         estimate = cls().mechanism().estimate
-        return np.array([case.numbers(estimate(one)) for one in cls.totals()])
+        return np.array([case.numbers(estimate(total)) for total in cls.totals()])
 
     def check(self, estimates: np.ndarray) -> None:
         """Their mean and their variance are as stated."""
@@ -103,7 +103,8 @@ class MechanismSuite:
     def test_one_generator_repeats_by_its_seed_alone(self) -> None:
         truth = self.truth()
         assert getattr(self.mechanism(), "name", "") == ""  # it is of no question
-        first, again = (self.draw(truth, np.random.default_rng(3)) for _ in "12")
+        first = self.draw(truth, np.random.default_rng(3))
+        again = self.draw(truth, np.random.default_rng(3))
         np.testing.assert_array_equal(first.counts, again.counts)
 
     def test_the_budget_is_kept_and_spent(self) -> None:
@@ -164,14 +165,19 @@ class SingleItemSuite(MechanismSuite):
         mechanism = self.mechanism()
         a, b = mechanism.shape.chances
         counts = np.array([n, 0, *np.round(n * (a + b) / 2).astype(int)[:3]])
-        types = [n] if mechanism.shape.name == "sides" else []
-        found = mechanism.estimate(Aggregate(n, np.array([*types, *counts])))
+        if mechanism.shape.name == "sides":
+            types = [n]
+        else:
+            types = []
+        estimates = mechanism.estimate(Aggregate(n, np.array([*types, *counts])))
         have = np.clip((counts - n * b) / (a - b), 0, n)
         assert have[0] == n
         assert have[1] == 0
         variance = (have * a * (1 - a) + (n - have) * b * (1 - b)) / (a - b) ** 2
         nobody = n * b * (1 - b) / (a - b) ** 2
-        np.testing.assert_allclose(found.standard_errors, np.sqrt(variance), rtol=1e-9)
         np.testing.assert_allclose(
-            found.null_standard_errors, np.sqrt(nobody), rtol=1e-9
+            estimates.standard_errors, np.sqrt(variance), rtol=1e-9
+        )
+        np.testing.assert_allclose(
+            estimates.null_standard_errors, np.sqrt(nobody), rtol=1e-9
         )

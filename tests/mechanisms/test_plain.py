@@ -114,8 +114,10 @@ def test_subsets_never_round_over_their_budget(kind, items):
         ((d,),) = mechanism.shape.types
         held = Fraction(weight_held(mechanism), DENOMINATOR)
         assert held / (1 - held) * (items - d) / d <= true_exp(epsilon)
-        more = held + Fraction(2, DENOMINATOR)  # and no budget is left over
-        assert more == 1 or more / (1 - more) * (items - d) / d > true_exp(epsilon)
+        too_much = held + Fraction(2, DENOMINATOR)  # and no budget is left over
+        assert too_much == 1 or too_much / (1 - too_much) * (items - d) / d > true_exp(
+            epsilon
+        )
         tried += 1
     assert tried >= 6
 

@@ -39,21 +39,27 @@ def violations(policy, high_counts, integers):
 
 def designs(number):
     rng = np.random.default_rng(20200420)
-    found = []
-    while len(found) < number:
-        rule = RULES[len(found) % 3]
+    losses = []
+    while len(losses) < number:
+        rule = RULES[len(losses) % 3]
         levels = int(rng.integers(1, 6))
         policy = random_policy(rng, levels, rule, low=0.2, high=4, most=90)
-        design = random_design(policy, rng) if policy.item_counts.sum() > 1 else None
-        found += [] if design is None else [design]
-    return found
+        if policy.item_counts.sum() > 1:
+            design = random_design(policy, rng)
+        else:
+            design = None
+        losses += [] if design is None else [design]
+    return losses
 
 
 def worst_error(law):
     """Total squared error per person for the least favourable level, of the integers."""
-    other, own = law.variances
+    other, own_variance = law.variances
     return float(
-        ((other * (np.array(law.counts) - np.eye(own.size))).sum(axis=1) + own).max()
+        (
+            (other * (np.array(law.counts) - np.eye(own_variance.size))).sum(axis=1)
+            + own_variance
+        ).max()
     )
 
 

@@ -78,9 +78,8 @@ class UnarySuite(PaddedSuite):
         (a, b) = (chance[:ITEMS] for chance in mechanism.shape.chances)
         length = self.length
         bits = mechanism.shape.cells
-        none, full = (
-            mechanism.estimate(Aggregate(n, np.full(bits, count))) for count in (0, n)
-        )
+        none = mechanism.estimate(Aggregate(n, np.full(bits, 0)))
+        full = mechanism.estimate(Aggregate(n, np.full(bits, n)))
         unit = length * np.sqrt(n) / (a - b)
         np.testing.assert_allclose(
             none.standard_errors, unit * np.sqrt(b * (1 - b)), rtol=1e-9
@@ -129,8 +128,8 @@ def test_equal_words_favour_no_order():
         [np.array([7, 7, 1]), np.array([2, 1, 2])]
     )  # across two sets they may be equal
     words = SimpleNamespace(raw=lambda count: next(draws)[:count])
-    own = ItemSets.of([[0, 1], [2]], 3).padded(2, words)
-    assert own.tolist() == [[1, 0], [2, 3]]
+    padded_sets = ItemSets.of([[0, 1], [2]], 3).padded(2, words)
+    assert padded_sets.tolist() == [[1, 0], [2, 3]]
 
 
 # -- budgets of sets: equation 18 over all pairs of sets and all reports ------------
@@ -152,7 +151,7 @@ def largest_excess(mechanism, policy):
     items = mechanism.levels.total
     length = mechanism.asked.padding_length
     sets = [[k for k in range(items) if code >> k & 1] for code in range(len(law))]
-    budgets = np.array([budget_of(policy, one, length) for one in sets])
+    budgets = np.array([budget_of(policy, members, length) for members in sets])
     return float(np.max(realised - np.minimum(budgets[:, None], budgets[None, :])))
 
 
@@ -168,9 +167,10 @@ def test_set_budgets_are_kept(counts, length):
 
 def test_one_wrong_probability_is_found_out():
     mechanism = padded(rappor(1.0, items=3), 1)
-    more = replace(mechanism.shape, a=(mechanism.shape.a[0] + 2**26,))
+    likelier = replace(mechanism.shape, a=(mechanism.shape.a[0] + 2**26,))
     assert (
-        largest_excess(replace(mechanism, shape=more), PrivacyPolicy([1.0], [3])) > 0.01
+        largest_excess(replace(mechanism, shape=likelier), PrivacyPolicy([1.0], [3]))
+        > 0.01
     )
 
 
@@ -178,10 +178,10 @@ def test_one_wrong_probability_is_found_out():
 def test_padding_lengths_end_where_stated(length):
     plain = oue(1.0, 2)
     assert padded(plain, 2**20).asked.padding_length == 2**20
-    made = [
+    laws = [
         padded(plain, length) for length in (1, 2)
     ]  # of two items no set has more than two
-    assert [(one.name, one.asked.longer_sets) for one in made] == [("", None), ("", ())]
+    assert [(law.name, law.asked.longer_sets) for law in laws] == [("", None), ("", ())]
     with refused("padding_length"):
         padded(plain, length)
 
@@ -202,11 +202,17 @@ def test_sets_from_flat_arrays():
     assert not sets.members.flags.writeable
     assert ItemSets.of([[0, 1], [1]], 4).counts().tolist() == [1, 2, 0, 0]
     some = sets.some(np.array([2, 1, 0]))
-    assert (some.sizes.tolist(), some.members.tolist()) == ([1, 0, 2], [1, 2, 0])
+    assert some.sizes.tolist() == [1, 0, 2]
+    assert some.members.tolist() == [1, 2, 0]
     for members, starts in (
-        ([2, 2], [0, 2]), ([2, 0], [0, 1]), ([2, 0], [1, 2]), ([2, 0], [0, 3, 2]), ([2, 0], [0]),
-        ([2, 0], [0.0, 2.0]), ([3], [0, 1]),
-    ):  # fmt: skip
+        ([2, 2], [0, 2]),
+        ([2, 0], [0, 1]),
+        ([2, 0], [1, 2]),
+        ([2, 0], [0, 3, 2]),
+        ([2, 0], [0]),
+        ([2, 0], [0.0, 2.0]),
+        ([3], [0, 1]),
+    ):
         with refused("members", "set of user 0", "starts"):
             ItemSets(3, np.array(members), np.array(starts))
     with refused("set of user 1"):

@@ -22,7 +22,11 @@ from tests.refusals import refused
 
 # Levels 0.6 and 1.2 apart, so that a level parks in the middle of the other's window.
 MATRIX = PrivacyPolicy([1.0, 1.4], [2, 3], [[1.0, 0.6], [0.6, 1.4]])
-WINDOWS = [([0.6, 0.0], [0.6, 1.2]), ([0.0, 0.4], [1.0, 0.6]), ([0.0, 0.0], [0.6, 0.6])]
+WINDOWS = [
+    ([0.6, 0.0], [0.6, 1.2]),
+    ([0.0, 0.4], [1.0, 0.6]),
+    ([0.0, 0.0], [0.6, 0.6]),
+]
 
 
 def of(design):
@@ -38,7 +42,15 @@ class DesignSuite(SingleItemSuite):
     """Five items; hooks give the design and the largest budget that it spends."""
 
     # By the last seeds no group seems to have anybody: then all items are taken to be as frequent.
-    @pytest.mark.parametrize(("n", "seed"), [(1, 5), (1000, 5), (0, 3), (0, 12)])
+    @pytest.mark.parametrize(
+        ("n", "seed"),
+        [
+            (1, 5),
+            (1000, 5),
+            (0, 3),
+            (0, 12),
+        ],
+    )
     def test_standard_errors_are_of_the_estimated_counts(self, n, seed):
         law = self.mechanism().shape
         truth = [n, 0, int(n == 0), n, 0]
@@ -47,13 +59,14 @@ class DesignSuite(SingleItemSuite):
         group = np.repeat(law.groups, law.levels.item_counts)
         values = estimates.values
         people = np.maximum(np.bincount(group, values), 0)
-        people = people if people.any() else np.bincount(group)
+        if not people.any():
+            people = np.bincount(group)
         people = people * aggregate.users / people.sum()
-        other, own = law.variances
+        other, own_variance = law.variances
         for item in range(self.items):
             have = np.clip(values[item], 0, aggregate.users)
             i = group[item]
-            variance = people @ other[:, i] + have * (own[i] - other[i, i])
+            variance = people @ other[:, i] + have * (own_variance[i] - other[i, i])
             assert estimates.standard_errors[item] == pytest.approx(
                 np.sqrt(variance), rel=1e-9
             )
@@ -176,7 +189,8 @@ def test_levels_alike_share_a_group_and_keep_their_items():
     law = SidesCollected.of(
         best_design(PrivacyPolicy([1.0, 2.0, 3.0, 1.0], [2, 40, 20, 3]))
     )
-    assert (law.groups, law.counts) == ((0, 1, 1, 0), (5, 60))
+    assert law.groups == (0, 1, 1, 0)
+    assert law.counts == (5, 60)
     truth = np.repeat([5_000, 1_000, 30_000], [2, 60, 3])
     estimates = law.estimate(law.draw_aggregate(truth, np.random.default_rng(3)))
     assert (

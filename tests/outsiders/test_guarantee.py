@@ -38,10 +38,10 @@ def histogram_law(rows):
     return law
 
 
-def delta(one, two, others, epsilon, seen=lambda counts: counts):
+def delta(report, two, others, epsilon, seen=lambda counts: counts):
     """Hockey-stick divergence between the shuffled reports of two neighbouring data sets."""
     totals = []
-    for victim in (one, two):
+    for victim in (report, two):
         law = {}
         for counts, chance in histogram_law([victim, *others]).items():
             law[seen(counts)] = law.get(seen(counts), 0.0) + chance
@@ -73,7 +73,12 @@ TABLE = solve(POLICY)
 SEEN = seen_of(unary(TABLE).shape)
 
 
-PAIRS = [(0, 0), (0, 2), (1, 2), (2, 2)]
+PAIRS = [
+    (0, 0),
+    (0, 2),
+    (1, 2),
+    (2, 2),
+]
 PEOPLE = 100_000
 
 
@@ -90,7 +95,11 @@ def test_reference_table():
 
 TWO_LEVELS = PrivacyPolicy([1.0, 2.0], [2, 2])
 INSIDE = (((0, 0), (0, 1)),)
-PAIRS_OF_LEVELS = ((0, 0), (0, 1)), ((0, 1), (0, 2)), ((1, 1), (2, 3))
+PAIRS_OF_LEVELS = (
+    ((0, 0), (0, 1)),
+    ((0, 1), (0, 2)),
+    ((1, 1), (2, 3)),
+)
 
 
 @pytest.mark.parametrize(
@@ -113,14 +122,13 @@ def test_the_blanket_covers_all_data_sets_and_is_that_of_the_whole_law(shape, pa
         ours = merged.blanket(*levels)
         theirs = whole.blanket(*items)
         for epsilon in (0.1, 0.3):
-            one, two = (
-                central_delta(blanket, epsilon, 50) for blanket in (ours, theirs)
-            )
-            assert two.lower <= one.upper
+            by_levels = central_delta(ours, epsilon, 50)
+            by_items = central_delta(theirs, epsilon, 50)
+            assert by_items.lower <= by_levels.upper
             if not isinstance(
                 shape, BitsCollected
             ):  # one blanket for all pairs: others' bits
-                assert one.lower <= two.upper
+                assert by_levels.lower <= by_items.upper
                 assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
         worst = worst_delta(law, *items, 2, 0.2)
         assert 0 < worst <= central_delta(ours, 0.2, 2).upper * (1 + 1e-12)
@@ -131,7 +139,12 @@ def test_hashing_is_hidden_whatever_the_hash():
     mechanism = local_hashing(np.log(2), 3)
     assert mechanism.shape.values == 3
     truth = output_law(mechanism)
-    for hashed in ((0, 1, 2), (0, 0, 1), (0, 1, 1), (0, 0, 0)):
+    for hashed in (
+        (0, 1, 2),
+        (0, 0, 1),
+        (0, 1, 1),
+        (0, 0, 0),
+    ):
         law = truth[list(hashed)]
         worst = worst_delta(law, 0, 1, 3, 0.1)
         assert (
@@ -143,7 +156,8 @@ def test_sets_are_hidden_by_items_and_dummies():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
     sets = padded(unary(solve(policy)), 2)
     reports = seen_of(sets.shape)
-    assert (reports.names, reports.sizes) == (policy.names, (3, 2))
+    assert reports.names == policy.names
+    assert reports.sizes == (3, 2)
     law = sets_law(sets)
     pairs = [(0, 0), (0, 1), (1, 1)]
     proven = max(central_delta(reports.blanket(*pair), 0.2, 2).upper for pair in pairs)
@@ -175,7 +189,11 @@ def test_levels_of_one_item_have_no_pair_inside():
 
 def test_refusals():
     inf = np.inf
-    rule = [[1.0, 1.0, inf], [1.0, 1.0, inf], [inf, inf, 1.0]]
+    rule = [
+        [1.0, 1.0, inf],
+        [1.0, 1.0, inf],
+        [inf, inf, 1.0],
+    ]
     design = PrivacyPolicy([1.0, 1.0], [2, 2], [[1.0, inf], [inf, 1.0]])
     mechanism = seen_of(SidesCollected.of(best_design(design)))
     for apart in (of_policy(PrivacyPolicy([1.0] * 3, [2] * 3, rule)), mechanism):
@@ -215,7 +233,11 @@ def test_it_is_exact_where_all_others_have_one_answer(seed):
     law = random_law(rng, answers=3, reports=3)
     for other in law:
         blanket = Blanket.from_laws(law[0], law[1], [other])
-        for people, epsilon in ((2, 0.1), (5, 0.2), (7, 0.4)):
+        for people, epsilon in (
+            (2, 0.1),
+            (5, 0.2),
+            (7, 0.4),
+        ):
             rest = [other] * (people - 1)
             true = max(
                 delta(*pair, rest, epsilon)
@@ -231,7 +253,11 @@ RESPONSE = np.array([[e, 1], [1, e]]) / (1 + e)
 
 @pytest.mark.parametrize(
     ("people", "exact", "bound"),
-    [(2, 0.317157, 0.317157), (5, 0.164109, 0.190390), (20, 0.058387, 0.073220)],
+    [
+        (2, 0.317157, 0.317157),
+        (5, 0.164109, 0.190390),
+        (20, 0.058387, 0.073220),
+    ],
 )
 def test_binary_randomised_response(people, exact, bound):
     blanket = Blanket.from_laws(RESPONSE[0], RESPONSE[1], RESPONSE)
@@ -256,7 +282,12 @@ def test_binary_randomised_response(people, exact, bound):
 
 
 @pytest.mark.parametrize(
-    ("budget", "central"), [(1, 0.01243), (2, 0.03319), (4, 0.11815)]
+    ("budget", "central"),
+    [
+        (1, 0.01243),
+        (2, 0.03319),
+        (4, 0.11815),
+    ],
 )
 def test_any_mechanism_with_one_budget(budget, central):
     """Feldman, McMillan and Talwar's 2021 code gives 0.016 at budget 1, 0.168 at 4."""
@@ -272,7 +303,11 @@ def test_any_mechanism_with_one_budget(budget, central):
 
 # Answers x and x' differ in two reports of four; the others nearly always make the fourth.
 HIDDEN = np.array(
-    [[0.4, 0.1, 0.49, 0.01], [0.1, 0.4, 0.49, 0.01], [0.1, 0.1, 0.1225, 0.6775]]
+    [
+        [0.4, 0.1, 0.49, 0.01],
+        [0.1, 0.4, 0.49, 0.01],
+        [0.1, 0.1, 0.1225, 0.6775],
+    ]
 )
 
 
@@ -286,14 +321,13 @@ def published_delta(p, beta, q, people, epsilon):
     for named, chance in enumerate(clones):
         ones = np.arange(named + 1)
         counts[ones, named - ones] += chance * binom.pmf(ones, named, 0.5)
-    one = np.zeros_like(counts)
+    single = np.zeros_like(counts)
     two = np.zeros_like(counts)
-    one[1:] = counts[:-1]
+    single[1:] = counts[:-1]
     two[:, 1:] = counts[:, :-1]
     rest = (1 - (p + 1) * alpha) * counts
-    first, second = (
-        p * alpha * a + alpha * b + rest for a, b in ((one, two), (two, one))
-    )
+    first = p * alpha * single + alpha * two + rest
+    second = p * alpha * two + alpha * single + rest
     return float(np.maximum(first - exp(epsilon) * second, 0).sum())
 
 

@@ -96,8 +96,12 @@ def test_one_of_a_set_by_listing_all_sets(size):
     mechanism = rappor(1.5, items)
     law = output_law(mechanism)
     sets = list(combinations(range(items), size))
-    reports = np.array([law[list(one)].mean(axis=0) for one in sets]) / len(sets)
-    inside = np.array([[k in one for one in sets] for k in range(items)], dtype=float)
+    reports = np.array([law[list(members)].mean(axis=0) for members in sets]) / len(
+        sets
+    )
+    inside = np.array(
+        [[k in members for members in sets] for k in range(items)], dtype=float
+    )
     true = (inside @ reports).max(axis=0).sum()
     of_sets = seen(padded(mechanism, size))
     guess = of_sets.guess()
@@ -137,8 +141,8 @@ def test_reference_values():
 def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(law):
     """Of all reports that 400 people of each item send."""
     level = np.repeat(range(len(law.levels.item_counts)), law.levels.item_counts)
-    own = np.repeat(np.arange(level.size), 400)
-    (reports,) = law.draw_many(own, seeded_words(np.random.default_rng(1)))
+    true_items = np.repeat(np.arange(level.size), 400)
+    (reports,) = law.draw_many(true_items, seeded_words(np.random.default_rng(1)))
 
     def estimated(report):
         counter = law.counter()
@@ -146,17 +150,18 @@ def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(law):
         return law.estimate(counter.sums()).values
 
     moved = np.array([estimated(report) for report in np.unique(reports, axis=0)])
-    found = [
+    beliefs = [
         max(moved[:, level == i].max(), 1 - moved[:, level == i].min())
         for i in set(level)
     ]
-    assert seen_of(law).reach == pytest.approx(found)
+    assert seen_of(law).reach == pytest.approx(beliefs)
 
 
 def test_the_weight_of_a_set_is_as_many_times_larger():
     single = rappor(1.0, 4)
-    one, three = (seen(which).reach for which in (single, padded(single, 3)))
-    assert three == pytest.approx(3 * one)
+    single_reach = seen(single).reach
+    three = seen(padded(single, 3)).reach
+    assert three == pytest.approx(3 * single_reach)
 
 
 def test_what_is_not_known_and_refusals():

@@ -41,15 +41,15 @@ def with_numeric(survey, **changes):
     return with_question(survey, "income", **changes)
 
 
-def articles(sets=SETS, mechanism="opt0", **more):
+def articles(sets=SETS, mechanism="opt0", **keys):
     """A question about the articles in a basket, most of which protect little."""
     levels = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
-    return ItemSet("articles", levels, sets=sets, mechanism=mechanism, **more)
+    return ItemSet("articles", levels, sets=sets, mechanism=mechanism, **keys)
 
 
-def shop(*others, users=50_000, design="split", **more):
+def shop(*others, users=50_000, design="split", **keys):
     """A survey about baskets, and whatever other questions are given."""
-    return Survey("shop", users, (articles(**more), *others), design)
+    return Survey("shop", users, (articles(**keys), *others), design)
 
 
 def total(error):
@@ -62,7 +62,12 @@ POLICIES = [
     PrivacyPolicy([0.3, 3.0], [1, 40], rule="avg", names=["A", "B"]),
     PrivacyPolicy([1.0, 2.0], [3, 3], rule=[[1, 1.5], [1.5, 2]], names=["A", "B"]),
 ]
-KINDS = [("error", None), ("error", "A"), ("detect", None), ("detect", "B")]
+KINDS = [
+    ("error", None),
+    ("error", "A"),
+    ("detect", None),
+    ("detect", "B"),
+]
 
 
 def target(kind, level, value):

@@ -116,8 +116,8 @@ def test_people_told_of_are_those_of_draws():
     naive = b[0] + (1 - attentive) / 5 * (a[0] - b[0])
     seen = rng.binomial(people, naive, draws) / people
     reported = (seen - b[0]) / (a[0] - b[0])
-    known = b[4] + (attentive + (1 - attentive) / 5) * (a[4] - b[4])
-    seen = rng.binomial(people, known, draws) / people
+    share_of_known = b[4] + (attentive + (1 - attentive) / 5) * (a[4] - b[4])
+    seen = rng.binomial(people, share_of_known, draws) / people
     g = ((seen - b[4]) / (a[4] - b[4]) - 0.2) / 0.8
     corrected = (reported - (1 - g) * 0.2) / g
     plain = b[0] * (1 - b[0]) / (a[0] - b[0]) ** 2
@@ -133,9 +133,9 @@ def parameters():
 def collected(parameters, shares, attentive, people=20_000):
     rng = np.random.default_rng(5)
     careless = (1 - attentive) / 5
-    known = np.eye(5)[4]
+    known_answer = np.eye(5)[4]
     sums = {}
-    for name, truth in (("diagnosis", np.array(shares)), ("check", known)):
+    for name, truth in (("diagnosis", np.array(shares)), ("check", known_answer)):
         counts = rng.multinomial(people, attentive * truth + careless)
         law = parameters.question(name)
         sums[name, None] = law.draw_aggregate(counts, rng)

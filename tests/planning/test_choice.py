@@ -21,7 +21,7 @@ from planner.show.html import handout_html
 from planner.show.plan import left_out
 from planner.show.promises import odds_sentence, promises_of, unused_sentence
 from planner.solvers import design_search, solving
-from planner.solvers.generation import generate
+from planner.solvers.generation import Generated, generate
 from planner.survey.choices import Categorical, ItemSet
 from planner.survey.levels import Level, Target
 from planner.survey.numeric import Numeric
@@ -35,10 +35,10 @@ def choices(question):
     return KINDS[question.kind].mechanisms(question)
 
 
-def planned(epsilons, counts, kind=Categorical, *, people=1000, **about):
+def planned(epsilons, counts, kind=Categorical, *, people=1000, **keys):
     levels = zip(map(float, epsilons), counts, strict=True)
-    made = tuple(Level(f"l{i}", e, item_count=n) for i, (e, n) in enumerate(levels))
-    question = kind("q", made, **({"mechanism": "opt0"} | about))
+    rows = tuple(Level(f"l{i}", e, item_count=n) for i, (e, n) in enumerate(levels))
+    question = kind("q", rows, **({"mechanism": "opt0"} | keys))
     return plan_survey(Survey("s", people, (question,))).questions[0]
 
 
@@ -47,30 +47,34 @@ def test_errors_of_rivals_are_their_worst_total_variance():
     plan = planned([0.7, 1.5], [2, 6], rule="avg")
     for name, mechanism in rivals(policy).items():
         counts = 1000 * np.eye(8, dtype=np.int64)
-        worst = max(mechanism.variance(one).sum() for one in counts)
+        worst = max(mechanism.variance(count).sum() for count in counts)
         assert plan.option(name).error == pytest.approx(np.sqrt(worst), rel=1e-8)
     names = {"subset-design", "opt0", "opt1", "opt2", *rivals(policy), "direct"}
-    assert {one.name for one in plan.options} == names
+    assert {option.name for option in plan.options} == names
     assert plan.option("direct").title.endswith("not deployed here")
 
 
 def test_the_best_with_one_budget_for_all_is_the_best_rival():
     plan = planned([1.0, 1.5, 3.0], [1, 3, 12], mechanism="best")
-    assert [one.name for one in plan.found] == ["subset-design"]
-    plain = min(one.error for one in plan.options if not one.by_level)
+    assert [option.name for option in plan.found] == ["subset-design"]
+    plain = min(option.error for option in plan.options if not option.by_level)
     assert plan.alike.error == pytest.approx(plain, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["opt0", "grr"])
 def test_options_are_ranked_and_judged_against_the_plan(name):
     plan = planned([1.0, 1.2, 2.0], [5, 5, 90], mechanism=name)
-    errors = [one.error for one in plan.options]
+    errors = [option.error for option in plan.options]
     assert errors == sorted(errors)
-    own = plan.option(name)
-    assert (plan.planned, own.against, own.error) == (own, 0.0, plan.total_error)
-    for one in plan.options:
-        assert one.against == pytest.approx(one.error / own.error - 1, abs=2e-6)
-        assert one.error >= plan.least_error
+    chosen = plan.option(name)
+    assert plan.planned == chosen
+    assert chosen.against == 0.0
+    assert chosen.error == plan.total_error
+    for another in plan.options:
+        assert another.against == pytest.approx(
+            another.error / chosen.error - 1, abs=2e-6
+        )
+        assert another.error >= plan.least_error
     with refused("option"):
         plan.option("laplace")
 
@@ -101,7 +105,12 @@ def test_choices_by_kind():
     assert choices(sets.replacing(criterion="minimax")) == ["best", *tables]
     mean = Numeric("q", 0, 1, epsilon=1.0)
     assert choices(mean) == ["best", "bisample-md", "channel"]
-    for count, plain in ((1, False), (2, True), (100_000, True), (100_001, False)):
+    for count, plain in (
+        (1, False),
+        (2, True),
+        (100_000, True),
+        (100_001, False),
+    ):
         question = Categorical("q", (Level("all", 1.0, item_count=count),))
         assert ("grr" in choices(question)) == plain
         assert ("subset-design" in choices(question)) == (count > 1)
@@ -112,17 +121,20 @@ BROWSING = load_survey(EXAMPLES / "browsing.toml")
 LEVELS = (Level("severe", 1.0, item_count=1), Level("common", 2.0, item_count=9))
 
 
-def best_of(*levels, **about):
-    kind = ItemSet if "padding_length" in about else Categorical
-    question = kind("q", levels or LEVELS, **about)
+def best_of(*levels, **keys):
+    if "padding_length" in keys:
+        kind = ItemSet
+    else:
+        kind = Categorical
+    question = kind("q", levels or LEVELS, **keys)
     return plan_survey(Survey("s", 10_000, (question,))).questions[0]
 
 
 @pytest.fixture(scope="module")
 def question():
     (asked,) = BROWSING.questions
-    wanted = (Target(error=0.01), Target(detect=0.005, level="public"))
-    survey = BROWSING.replacing(questions=(asked.replacing(targets=wanted),))
+    targets = (Target(error=0.01), Target(detect=0.005, level="public"))
+    survey = BROWSING.replacing(questions=(asked.replacing(targets=targets),))
     return plan_survey(survey).questions[0]
 
 
@@ -132,19 +144,19 @@ def test_targets_are_the_designs(question):
     assert total.users == pytest.approx(1_758_053, abs=2)
     assert detect.met
     policy = question.deployed.policy
-    found = smallest_budgets(policy, 1_000_000, Target(error=0.01), "subset-design")
-    assert found.scale == pytest.approx(total.budgets.scale, rel=1e-5)
-    assert found.reached[0] == pytest.approx(0.01, rel=1e-4)
-    assert found.reached[0] <= 0.01  # there and back
-    assert found.option.value == pytest.approx(100, rel=1e-4)
+    budgets = smallest_budgets(policy, 1_000_000, Target(error=0.01), "subset-design")
+    assert budgets.scale == pytest.approx(total.budgets.scale, rel=1e-5)
+    assert budgets.reached[0] == pytest.approx(0.01, rel=1e-4)
+    assert budgets.reached[0] <= 0.01  # there and back
+    assert budgets.option.value == pytest.approx(100, rel=1e-4)
     opt0 = smallest_budgets(policy, 1_000_000, Target(error=0.01))
-    assert found.scale < 0.9 * opt0.scale
+    assert budgets.scale < 0.9 * opt0.scale
 
 
 def test_the_budget_curve_is_the_designs(question):
     curve = budget_curve(question, np.array([0.5, 1.0, 2.0]))
-    known = np.array([777.37785, 175.80530, 31.550883])  # per user
-    assert np.square(curve.total_error * 1000) == pytest.approx(known, rel=1e-6)
+    errors = np.array([777.37785, 175.80530, 31.550883])  # per user
+    assert np.square(curve.total_error * 1000) == pytest.approx(errors, rel=1e-6)
     assert curve.largest_gap < 1e-6
     unproven = budget_curve(best_of(mechanism="grr"), np.array([1.0, 2.0]))
     assert unproven.summary == "1 to 2 times the budgets."
@@ -152,34 +164,38 @@ def test_the_budget_curve_is_the_designs(question):
 
 def test_where_there_is_no_design_the_best_of_the_others_is_planned():
     for kind, name in (({"padding_length": 2}, "set-design"), ({}, "subset-design")):
-        one = best_of(criterion="minimax", **kind)
-        assert {option.name: option.refused for option in one.every}[name]
-        assert one.deployed.mechanism == one.options[0].name != name
-        assert one.fact(SubsetDesign) is None
+        plan = best_of(criterion="minimax", **kind)
+        assert {option.name: option.refused for option in plan.every}[name]
+        assert plan.deployed.mechanism == plan.options[0].name != name
+        assert plan.fact(SubsetDesign) is None
 
 
 def test_a_design_that_cannot_be_proven_or_deployed_is_left_out(monkeypatch):
     def fail(*_, **__):
         raise ConvergenceError("Clarabel failed", "Try again.")
 
+    def prove_nothing(*arguments):
+        columns, answer, _, solved, stopped = generate(*arguments)
+        return Generated(columns, answer, -np.inf, solved, stopped)
+
     solving_once.forget()
     with monkeypatch.context() as patch:
         patch.setattr(solving_once, "best_design", fail)
-        one = best_of()
-    assert tuple(left_out(one)) == ("Subset design is left out: Clarabel failed.",)
-    assert one.least_error is None
+        plan = best_of()
+    assert tuple(left_out(plan)) == ("Subset design is left out: Clarabel failed.",)
+    assert plan.least_error is None
     with monkeypatch.context() as patch:
-        patch.setattr(
-            design_search, "generate", lambda *of: generate(*of)._replace(bound=-np.inf)
-        )
-        one = best_of(Level("a", 1.0, item_count=7), mechanism="best")
-        assert (one.lower_bound, one.proven_gap) == (0, None)  # not proven, and planned
+        patch.setattr(design_search, "generate", prove_nothing)
+        plan = best_of(Level("a", 1.0, item_count=7), mechanism="best")
+        # not proven, and planned
+        assert plan.lower_bound == 0
+        assert plan.proven_gap is None
     with monkeypatch.context() as patch:
         patch.setattr(solving_once, "MAX_CELLS", 20)
-        one = best_of()
-    assert any("types times items is" in reason for reason in left_out(one))
-    assert one.deployed.mechanism != "subset-design"
-    assert one.least_error < one.total_error  # the bound stands all the same
+        plan = best_of()
+    assert any("types times items is" in reason for reason in left_out(plan))
+    assert plan.deployed.mechanism != "subset-design"
+    assert plan.least_error < plan.total_error  # the bound stands all the same
     coarse = best_of(Level("all", 18.3, item_count=304), mechanism="best")
     assert any("what rounding costs is 0.02" in reason for reason in left_out(coarse))
     assert coarse.deployed.mechanism != "subset-design"
@@ -196,11 +212,11 @@ def test_a_rival_that_cannot_be_proven_is_left_out_with_a_word(monkeypatch):
     monkeypatch.setattr(solving, "solve_by", fail_for_opt2)
     solving_once.forget()
     for name in ("best", "opt0", "grr"):
-        one = best_of(mechanism=name)
-        assert tuple(left_out(one)) == (
+        plan = best_of(mechanism=name)
+        assert tuple(left_out(plan)) == (
             "IDUE opt2 (a = 1/2) is left out: Proven only to 7e-06.",
         )
-        assert {"opt0", "opt1", "oue"} <= {rival.name for rival in one.options}
+        assert {"opt0", "opt1", "oue"} <= {rival.name for rival in plan.options}
     with refused("Proven only to 7e-06", kind=ConvergenceError):
         best_of(mechanism="opt2")  # what is planned must be proven
 
@@ -264,8 +280,8 @@ def test_at_the_smallest_budgets_the_error_is_that_of_the_integers(mechanism):
     """Rounding to 2^-32 adds up to 3e-3 there, which the plan left out."""
     levels = (Level("a", 1e-5, item_count=3), Level("b", 2e-5, item_count=2))
     asked = Categorical("q", levels, mechanism=mechanism)
-    made = plan_survey(Survey("s", 1000, (asked,))).question("q")
-    errors = [made.law.variance(1000 * row).sum() for row in np.eye(5, dtype=int)]
-    assert made.total_error == pytest.approx(max(errors) ** 0.5, rel=1e-6)
-    solved = (1000 * made.mechanism.worst_case_mse) ** 0.5
-    assert made.total_error > (1 + 1e-4) * solved
+    plan = plan_survey(Survey("s", 1000, (asked,))).question("q")
+    errors = [plan.law.variance(1000 * row).sum() for row in np.eye(5, dtype=int)]
+    assert plan.total_error == pytest.approx(max(errors) ** 0.5, rel=1e-6)
+    solved = (1000 * plan.mechanism.worst_case_mse) ** 0.5
+    assert plan.total_error > (1 + 1e-4) * solved

@@ -21,16 +21,16 @@ from tests.refusals import refused
 from tests.solvers.questions import written_out
 
 
-def alike(name, budget, answers=5, **about):
-    return Categorical(name, (Level("all", budget, item_count=answers),), **about)
+def alike(name, budget, answers=5, **keys):
+    return Categorical(name, (Level("all", budget, item_count=answers),), **keys)
 
 
-def diagnosis(**about):
+def diagnosis(**keys):
     levels = (
         Level("severe", log(4), ("HIV",)),
         Level("common", log(6), ("flu", "none", "a", "b")),
     )
-    return Categorical("diagnosis", levels, **about)
+    return Categorical("diagnosis", levels, **keys)
 
 
 def smokes(budget="ln 6"):
@@ -38,7 +38,7 @@ def smokes(budget="ln 6"):
 
 
 def planned(*parts, users=10_000, ledger=None):
-    both = Joint("both", tuple(one.name for one in parts))
+    both = Joint("both", tuple(part.name for part in parts))
     return plan_survey(Survey("s", users, (*parts, both)), ledger)
 
 
@@ -53,32 +53,32 @@ def planned(*parts, users=10_000, ledger=None):
 )
 def test_a_table_asked_together_and_apart(parts, table, apart):
     (question,) = planned(*parts).questions
-    found = question.fact(Related)
-    assert found.table == pytest.approx(table, rel=1e-7)
-    assert found.separate == pytest.approx(apart, rel=2e-4)
+    related = question.fact(Related)
+    assert related.table == pytest.approx(table, rel=1e-7)
+    assert related.separate == pytest.approx(apart, rel=2e-4)
     offered = plan_survey(Survey("s", 10_000, tuple(parts))).together
     assert (offered.table, offered.separate) == pytest.approx(
-        (found.table, found.separate)
+        (related.table, related.separate)
     )
 
 
 def test_a_census_by_marital_status_and_income():
     """Errors of a cell, in people: 318.5 in one report, 1,294 apart with shares on a grid."""
-    (one,) = planned(
+    (question,) = planned(
         alike("status", 1, 7), alike("income", 1, 2), users=32_561
     ).questions
-    tables = np.array([one.fact(Related).table, one.fact(Related).separate])
+    tables = np.array([question.fact(Related).table, question.fact(Related).separate])
     together, apart = np.sqrt(tables * 32_561 / 14)
     assert together == pytest.approx(318.5, abs=0.05)
     assert 1290 < apart < 1294
 
 
 def test_margins_together_split_and_one_each():
-    found = planned(alike("a", 4), alike("b", 4)).questions[0].fact(Related)
-    apart = found.margins_separate
-    figures = sum(found.margins), apart.value, apart.some_each.value
+    related = planned(alike("a", 4), alike("b", 4)).questions[0].fact(Related)
+    apart = related.margins_separate
+    figures = sum(related.margins), apart.value, apart.some_each.value
     assert figures == pytest.approx((1.84, 3.48, 2.22), abs=0.006)
-    assert found.gains[1] == pytest.approx(2.22 / 1.84, rel=0.005)
+    assert related.gains[1] == pytest.approx(2.22 / 1.84, rel=0.005)
 
 
 def test_people_who_see_an_association():
@@ -93,10 +93,10 @@ def test_three_questions_have_a_table_of_every_two():
     parts = [
         alike(name, 2, answers) for name, answers in (("a", 2), ("b", 3), ("c", 2))
     ]
-    found = planned(*parts).questions[0].fact(Related)
-    assert [*found.people] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert len(found.margins) == 3
-    assert max(found.margins) < found.table
+    related = planned(*parts).questions[0].fact(Related)
+    assert [*related.people] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert len(related.margins) == 3
+    assert max(related.margins) < related.table
 
 
 def test_cells_are_pairs_of_answers_at_the_smaller_budget():
@@ -126,15 +126,19 @@ def test_the_file_has_the_parts_as_they_are_asked():
 @pytest.mark.parametrize(
     ("others", "of", "about"),
     [
-        ([], ("a", "nobody"), {}), ([], ("a", "a"), {}), ([], ("a",), {}),
+        ([], ("a", "nobody"), {}),
+        ([], ("a", "a"), {}),
+        ([], ("a",), {}),
         ([Joint("j", ("a", "b")), alike("c", 1)], ("j", "c"), {}),
         ([Joint("j", ("a", "b")), alike("c", 1)], ("a", "c"), {}),
         ([ItemSet("set", (Level("l", 1.0, ("x", "y")),))], ("a", "set"), {}),
-        ([alike("c", 1, rule="avg")], ("a", "c"), {}), ([alike("c", 1, 201)], ("a", "c"), {}),
-        ([alike("c", 1, weight=2.0)], ("a", "c"), {}), ([], ("a", "b"), {"rule": "min"}),
+        ([alike("c", 1, rule="avg")], ("a", "c"), {}),
+        ([alike("c", 1, 201)], ("a", "c"), {}),
+        ([alike("c", 1, weight=2.0)], ("a", "c"), {}),
+        ([], ("a", "b"), {"rule": "min"}),
         ([], ("a", "b"), {"levels": (Level("l", 9.0, ("x", "y")),)}),
     ],
-)  # fmt: skip
+)
 def test_what_no_joint_question_is_of(others, of, about):
     with refused("level", "of", "rule", "weight"):
         Survey(
@@ -144,8 +148,8 @@ def test_what_no_joint_question_is_of(others, of, about):
 
 def test_it_spends_what_its_parts_have():
     """A ledger goes by the levels of the parts: asked again alone, nothing is left of them."""
-    made = planned(diagnosis(), smokes(2.0))
-    ledger = Ledger().after(made.collection(datetime.date(2026, 3, 1)))
+    plan = planned(diagnosis(), smokes(2.0))
+    ledger = Ledger().after(plan.collection(datetime.date(2026, 3, 1)))
     # Who knows the diagnosis may learn of smoking as much as it promises by itself.
     spent = {"severe": log(4), "common": log(6), "any": 2.0}
     assert {name: ledger.spent(name) for name in spent} == pytest.approx(spent)
@@ -177,12 +181,12 @@ def test_one_survey_of_known_answers_stands_beside_their_true_table():
 
 def levels_of(name, levels):
     """A question whose levels have these budgets and numbers of answers."""
-    made = []
+    rows = []
     for number, (budget, answers) in enumerate(levels):
         level_name = f"{name}{number}"
         items = tuple(f"{level_name}.{k}" for k in range(answers))
-        made.append(Level(level_name, budget, items))
-    return Categorical(name, tuple(made))
+        rows.append(Level(level_name, budget, items))
+    return Categorical(name, tuple(rows))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,10 @@ def test_no_report_says_more_of_a_part_than_it_promises():
             realised[i, j] = max(realised[i, j], pair.realised)
     for i, j in combinations(range(6), 2):
         same_b = sheets[i][1] == sheets[j][1]
-        promised = 1.5 if same_b else 1.0
+        if same_b:
+            promised = 1.5
+        else:
+            promised = 1.0
         loss = realised[level_of[i], level_of[j]]
         assert promised * (1 - 1e-6) < loss <= promised
 
@@ -250,10 +257,10 @@ def test_people_for_an_association_go_by_its_own_noise():
     for output, (kind, side) in enumerate(zip(kinds, sides, strict=True)):
         added = estimator[kind, level_of, side]
         variance += chances[:, output].mean() * (association @ added) ** 2
-    found = question.fact(Related)
+    related = question.fact(Related)
     per_kappa = people_for_association(1.0, (3, 2)) / ((1.0 + 1 - 1 / 6) / 5)
-    assert found.people["a", "b"] == pytest.approx(variance * per_kappa, abs=1)
-    of_all_cells = (found.table + 1 - 1 / 6) / 5  # with one budget it is the same
+    assert related.people["a", "b"] == pytest.approx(variance * per_kappa, abs=1)
+    of_all_cells = (related.table + 1 - 1 / 6) / 5  # with one budget it is the same
     assert of_all_cells > 1.1 * variance
 
 
@@ -282,8 +289,8 @@ def test_what_is_deployed_has_the_least_error_of_a_table(answers, budgets):
         alike(name, budget, size)
         for name, budget, size in zip("ab", budgets, answers, strict=True)
     ]
-    found = planned(*parts).questions[0].fact(Related)
-    assert found.table == pytest.approx(found.least_table, rel=1e-6)
+    related = planned(*parts).questions[0].fact(Related)
+    assert related.table == pytest.approx(related.least_table, rel=1e-6)
 
 
 @pytest.mark.parametrize(

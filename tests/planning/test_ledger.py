@@ -57,9 +57,9 @@ def test_two_surveys_never_spend_more_than_is_tolerated():
 def test_some_questions_each_spend_the_largest_of_so_many():
     levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
     questions = tuple(Categorical(name, levels, mechanism="opt0") for name in "abc")
-    made = plan_survey(Survey("s", 1000, questions, "some-each", asked=2))
-    assert made.collection(DAY).spent == pytest.approx({"severe": 1.0, "common": 2.0})
-    assert made.most_spent == pytest.approx(2.0)
+    plan = plan_survey(Survey("s", 1000, questions, "some-each", asked=2))
+    assert plan.collection(DAY).spent == pytest.approx({"severe": 1.0, "common": 2.0})
+    assert plan.most_spent == pytest.approx(2.0)
 
 
 def test_what_is_left_keeps_every_pair_under_each_rule():
@@ -93,18 +93,18 @@ def test_both_budgets_of_a_one_sided_survey_add_up():
         Categorical("ever", levels, "one-sided"),
     )
     small = [
-        one.replacing(epsilon=one.epsilon / 4, against=one.against and 0.5)
-        for one in levels
+        level.replacing(epsilon=level.epsilon / 4, against=level.against and 0.5)
+        for level in levels
     ]
     first = Survey(
-        "first", 1000, tuple(one.replacing(levels=small) for one in questions)
+        "first", 1000, tuple(question.replacing(levels=small) for question in questions)
     )
-    made = plan_survey(first).collection(DAY)
-    assert made.spent == pytest.approx({"severe": 0.25, "common": 0.5})
-    assert made.against == pytest.approx(
+    collection = plan_survey(first).collection(DAY)
+    assert collection.spent == pytest.approx({"severe": 0.25, "common": 0.5})
+    assert collection.against == pytest.approx(
         {"severe": 0.5, "common": 0.5}
     )  # by what speaks for others
-    ledger = Ledger().after(made)
+    ledger = Ledger().after(collection)
     policy = questions[0].policy.with_changes()
     left = ledger.left(policy)
     assert left.epsilons == pytest.approx([0.75, 1.5])
@@ -120,12 +120,12 @@ def test_both_budgets_of_a_one_sided_survey_add_up():
         ledger.left(cleared)
     with refused("rule"):
         ledger.left(PrivacyPolicy([1.0, 2.0], [2, 3], names=["severe", "common"]))
-    for one in (
-        made,
+    for entry in (
+        collection,
         spent(severe=0.5),
     ):  # of one level a report says as much for as against
         alone = PrivacyPolicy([2.0], [3], "one-sided", ["severe"], [1.0])
-        assert Ledger().after(one).left(alone).bounds().tolist() == [[0.5]]
+        assert Ledger().after(entry).left(alone).bounds().tolist() == [[0.5]]
 
 
 def test_nothing_left_and_mixed_rules_are_refused():
@@ -168,12 +168,15 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": 2}, {"format": "other"}, {"extra": 1}, {"collections": [{"survey": "s"}]},
+        {"version": 2},
+        {"format": "other"},
+        {"extra": 1},
+        {"collections": [{"survey": "s"}]},
         {"collections": [one("2026-01-01", {"A": -1.0})]},
         {"collections": [one("today", {"A": 1.0})]},
         {"collections": [one("2026-01-01", {"A": 1.0})] * 2},
     ],
-)  # fmt: skip
+)
 def test_bad_files_are_refused(tmp_path, change):
     path = tmp_path / "ledger.json"
     path.write_text(json.dumps(Ledger().model_dump() | change))
@@ -203,30 +206,32 @@ def test_the_ledger_that_a_survey_names_counts_wherever_it_is_planned(tmp_path):
     first = plan_survey(survey("first", epsilon=0.4)).collection(DAY)
     record_collection(ledger, unspent.ledger, first)
     assert "all budgets are left" not in shown("plan", file)
-    made = plan_survey(file)
-    assert [row.left for row in made.spending][:2] == pytest.approx([0.6, 1.2])
+    plan = plan_survey(file)
+    assert [row.left for row in plan.spending][:2] == pytest.approx([0.6, 1.2])
     data = tmp_path / "answers.csv"
     left = tmp_path / "left.toml"
     data.write_text("now\n" + "severe 1\ncommon 2\n" * 100)
     left.write_text(survey_text(survey("second", epsilon=0.6)))
     words = ["--data", data, "--question", "now", "--repeats", 2, "--json"]
-    tried, alike = (json.loads(shown("simulate", one, *words)) for one in (file, left))
-    predicted = [one["predicted"] for one in tried["mechanisms"]]
+    tried = json.loads(shown("simulate", file, *words))
+    alike = json.loads(shown("simulate", left, *words))
+    predicted = [mechanism["predicted"] for mechanism in tried["mechanisms"]]
     assert predicted == pytest.approx(
-        [one["predicted"] for one in alike["mechanisms"]], rel=1e-6
+        [mechanism["predicted"] for mechanism in alike["mechanisms"]], rel=1e-6
     )
 
 
 def test_two_plans_with_one_ledger_are_not_both_recorded(tmp_path):
     """Both would spend what was left once."""
     path = tmp_path / "ledger.json"
-    first, second = (
-        plan_survey(survey(name, epsilon=0.6)) for name in ("first", "second")
-    )
+    first = plan_survey(survey("first", epsilon=0.6))
+    second = plan_survey(survey("second", epsilon=0.6))
     record_collection(path, Ledger(), first.collection(DAY))
     with refused("changed since this survey was planned with it", kind=FileError):
         record_collection(path, Ledger(), second.collection(DAY))
-    assert [one.survey for one in read_ledger(path).collections] == ["first"]
+    assert [collection.survey for collection in read_ledger(path).collections] == [
+        "first"
+    ]
     assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
 
 
@@ -245,19 +250,21 @@ def test_of_four_at_once_each_is_recorded_or_refused(tmp_path):
     start = Barrier(4, timeout=60)
 
     def record(i):
-        one = LedgerEntry(
+        entry = LedgerEntry(
             survey=f"s{i}", day="2026-01-01", rule="min", spent={"A": 0.1}
         )
         start.wait()
         try:
-            record_collection(path, Ledger(), one)
+            record_collection(path, Ledger(), entry)
         except FileError:
             return None
-        return one.survey
+        return entry.survey
 
     for _ in range(50):
         path.unlink(missing_ok=True)
         with ThreadPoolExecutor(4) as pool:
             recorded = [name for name in pool.map(record, range(4)) if name is not None]
         assert len(recorded) == 1
-        assert [one.survey for one in read_ledger(path).collections] == recorded
+        assert [
+            collection.survey for collection in read_ledger(path).collections
+        ] == recorded

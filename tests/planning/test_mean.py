@@ -46,21 +46,21 @@ RUNS = 2000
 STRAY = 0.163  # a chi-square with 2,000 degrees strays by so much once in a million
 
 
-def planned(users=10_000, **about):
-    question = Numeric("q", **({"lower": 0, "upper": 10, "epsilon": 1.0} | about))
+def planned(users=10_000, **keys):
+    question = Numeric("q", **({"lower": 0, "upper": 10, "epsilon": 1.0} | keys))
     return plan_survey(Survey("s", users, (question,))).questions[0]
 
 
 def squared_error(mechanism, values, truth):
     """Mean squared error over surveys whose reports are drawn from the deployed law."""
-    known, people = np.unique(values, return_counts=True, equal_nan=True)
+    answers, people = np.unique(values, return_counts=True, equal_nan=True)
     rng = np.random.default_rng(4)
-    law = mechanism.asked.output_law(mechanism.shape, known)
+    law = mechanism.asked.output_law(mechanism.shape, answers)
     drawn = sum(
         rng.multinomial(n, row, size=RUNS) for n, row in zip(people, law, strict=True)
     )
     estimates = (
-        mechanism.shape.estimate(Aggregate(values.size, one)).values for one in drawn
+        mechanism.shape.estimate(Aggregate(values.size, draw)).values for draw in drawn
     )
     total, number = np.array(list(estimates)).T
     domain = mechanism.asked.domain
@@ -78,10 +78,10 @@ def test_no_answers_have_a_larger_error_than_the_least_favourable(epsilon, missi
         (channel, plan.option("channel").error),
     ):
         worst = []
-        for place in (5.0, 8.0, 10.0):
-            values = np.full(10_000, place)
+        for answer in (5.0, 8.0, 10.0):
+            values = np.full(10_000, answer)
             values[: round(missing * values.size)] = np.nan
-            worst.append(squared_error(law, values, place) / stated**2)
+            worst.append(squared_error(law, values, answer) / stated**2)
         assert max(worst) < 1 + STRAY
         # The worst place may lie between these; of a channel two answers may be worse than one.
         assert law is channel or max(worst) > 1 - STRAY - 0.02
@@ -97,7 +97,7 @@ def test_a_number_that_states_nobody_refuses_is_planned_for_a_tenth():
     everybody = planned(epsilon=4.0, refusals=0)
     half = planned(epsilon=4.0, refusals=0.5)
     assert everybody.total_error < 0.95 * usual.total_error < 0.75 * half.total_error
-    said = [words(one).assumed(one) for one in (usual, tenth)]
+    said = [words(plan).assumed(plan) for plan in (usual, tenth)]
     assert "10 % of the people give no answer" in said[0]
     assert "no answer" not in said[1]
     assert "0.3 of half the range" in said[1]
@@ -105,7 +105,8 @@ def test_a_number_that_states_nobody_refuses_is_planned_for_a_tenth():
 
 def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
     plan = planned(mean=7.0, sd=1.5, preferences=PEOPLE, epsilon=2.0)
-    assert (plan.question.mechanism, plan.deployed.mechanism) == ("best", "channel")
+    assert plan.question.mechanism == "best"
+    assert plan.deployed.mechanism == "channel"
     assert (
         "for answers around 7 (spread 1.5) of people drawn at random, 2.28 %"
         in measure(plan)
@@ -129,10 +130,9 @@ def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
 
 
 def test_one_mechanism_has_one_error_whatever_is_planned():
-    about = {"mean": 7.0, "preferences": PEOPLE, "epsilon": 3.0}
-    ours, theirs = (
-        planned(**about, mechanism=name) for name in ("channel", "bisample-md")
-    )
+    keys = {"mean": 7.0, "preferences": PEOPLE, "epsilon": 3.0}
+    ours = planned(**keys, mechanism="channel")
+    theirs = planned(**keys, mechanism="bisample-md")
     for name in ("channel", "bisample-md", "harmony"):
         assert ours.option(name).error == pytest.approx(
             theirs.option(name).error, rel=0.03
@@ -156,13 +156,13 @@ def test_budgets_at_their_ends(epsilon):
 
 
 def test_the_best_budget_is_that_of_the_channel():
-    about = {"mean": 7.5, "sd": 1.5, "preferences": PEOPLE, "epsilon": None}
-    plan = planned(100_000, **about)
+    keys = {"mean": 7.5, "sd": 1.5, "preferences": PEOPLE, "epsilon": None}
+    plan = planned(100_000, **keys)
     assert plan.deployed.epsilon == pytest.approx(
         4.243, abs=2e-3
     )  # docs/theory/channels.md
     model = AnswerRateModel(PEOPLE, 100_000, NumericDomain(0, 10), 7.5, 1.5)
-    usual = planned(100_000, **about, mechanism="bisample-md")
+    usual = planned(100_000, **keys, mechanism="bisample-md")
     assert usual.deployed.epsilon == pytest.approx(model.best().epsilon)
 
 
@@ -170,10 +170,10 @@ def test_what_the_solver_cannot_prove_is_not_planned(monkeypatch):
     """A finer grid is left out; of a large budget 6 nats are spent; else its error is passed on."""
 
     def refusing(most_points=15, nats=50.0):
-        def solve(epsilon, *args, points, **about):
+        def solve(epsilon, *args, points, **keys):
             if epsilon > nats or points > most_points:
                 raise ConvergenceError("It stopped early", "Use fewer symbols.")
-            return best_channel(epsilon, *args, points=points, **about)
+            return best_channel(epsilon, *args, points=points, **keys)
 
         return solve
 
@@ -198,22 +198,28 @@ FIVE = five_populations()
 
 
 def worst_bisample(epsilon):
-    return max(bisample_error(epsilon, one) for one in FIVE)
+    return max(bisample_error(epsilon, population) for population in FIVE)
 
 
 def made_for_one(epsilon, assumed, points):
     """The best channel for ``sum - mean * number`` alone."""
     grid = np.linspace(-1, 1, points)
     scenario = assumed.scenario(grid)
-    wanted = scenario.directions @ [np.append(grid, 0), np.append(np.ones(points), 0)]
+    matrix = scenario.directions @ [np.append(grid, 0), np.append(np.ones(points), 0)]
     policy = PrivacyPolicy([epsilon] * (points + 1), [1] * (points + 1))
     alone = Scenario(scenario.population, np.eye(1), drawn=True)
-    return solve_channel(policy, wanted, [alone]).worst_error
+    return solve_channel(policy, matrix, [alone]).worst_error
 
 
 @pytest.mark.parametrize(
     ("epsilon", "ratio"),
-    [(0.5, 1.18), (1.0, 1.33), (2.0, 1.79), (3.0, 3.25), (4.0, 5.39)],
+    [
+        (0.5, 1.18),
+        (1.0, 1.33),
+        (2.0, 1.79),
+        (3.0, 3.25),
+        (4.0, 5.39),
+    ],
 )
 def test_one_channel_for_five_means(epsilon, ratio):
     channel = best_channel(epsilon)
@@ -224,7 +230,12 @@ def test_one_channel_for_five_means(epsilon, ratio):
 
 @pytest.mark.parametrize(
     ("missing", "epsilon", "optimal"),
-    [(0.1, 2.2, True), (0.1, 2.6, False), (0.5, 1.0, True), (0.5, 2.0, False)],
+    [
+        (0.1, 2.2, True),
+        (0.1, 2.6, False),
+        (0.5, 1.0, True),
+        (0.5, 2.0, False),
+    ],
 )
 def test_where_bisample_is_optimal_on_two_points_at_mean_0(missing, epsilon, optimal):
     assumed = AssumedAnswers(0.0, 0.3, missing)
@@ -250,7 +261,7 @@ def test_a_stated_population_costs_the_others_no_more_than_bisample():
     stated = AssumedAnswers(0.5, 0.3, 0.1)
     channel = best_channel(1.0, stated=stated)
     assert channel.errors[0] < best_channel(1.0).errors[3]
-    ceilings = [bisample_error(1.0, one) for one in FIVE]
+    ceilings = [bisample_error(1.0, population) for population in FIVE]
     assert (channel.errors[1:] <= np.array(ceilings) * (1 + 1e-5)).all()
     assert channel.errors[0] < 0.75 * bisample_error(1.0, stated)
 
@@ -307,13 +318,17 @@ def test_shares_of_a_grid_are_those_of_a_finer_one_and_of_one_answer():
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: best_channel(1.0, points=1), lambda: best_channel([1.0, 2.0]),
+        lambda: best_channel(1.0, points=1),
+        lambda: best_channel([1.0, 2.0]),
         lambda: best_channel(1.0, stated=FIVE[0], cap=0.5),
-        lambda: best_channel(1.0, stated=AssumedAnswers(0.5, 0.1, 0.1, NumericDomain(0, 1))),
-        lambda: AssumedAnswers(2.0, 0.1), lambda: AssumedAnswers(0.0, -1.0),
+        lambda: best_channel(
+            1.0, stated=AssumedAnswers(0.5, 0.1, 0.1, NumericDomain(0, 1))
+        ),
+        lambda: AssumedAnswers(2.0, 0.1),
+        lambda: AssumedAnswers(0.0, -1.0),
         lambda: AssumedAnswers(0, 1, 1),
     ],
-)  # fmt: skip
+)
 def test_refusals(build):
     with refused("cap", "center", "domain", "epsilon", "missing", "points", "spread"):
         build()
@@ -326,8 +341,8 @@ PREFERENCES = NormalPreferences(5, 1.5)
 USERS = 100_000
 
 
-def model(mean, **more):
-    return AnswerRateModel(PREFERENCES, USERS, mean=mean, **more)
+def model(mean, **keys):
+    return AnswerRateModel(PREFERENCES, USERS, mean=mean, **keys)
 
 
 Z = 4.9  # two-sided false-alarm rate 1e-6
@@ -357,8 +372,11 @@ class TestPredictionAgainstSimulation:
                 (estimates.mean.value or 0) - 0.5,
                 estimates.missing_rate.value - 1 + rate,
             )
-        at = AnswerRateModel(PREFERENCES, users, mean=0.5).curve([epsilon])
-        for column, predicted in ((0, at.mean_rmse[0]), (1, at.missing_rate_rmse[0])):
+        curve = AnswerRateModel(PREFERENCES, users, mean=0.5).curve([epsilon])
+        for column, predicted in (
+            (0, curve.mean_rmse[0]),
+            (1, curve.missing_rate_rmse[0]),
+        ):
             assert mean_square_is(errors[:, [column]], predicted**2)
             assert not mean_square_is(errors[:, [column]], (1.1 * predicted) ** 2)
             assert not mean_square_is(errors[:, [column]], (predicted / 1.1) ** 2)
@@ -371,14 +389,20 @@ class TestPredictionAgainstSimulation:
         users = 250
         repeats = 6000
         values = np.clip(rng.normal(0.5, 0.1, users * repeats), -1, 1)
-        fakes = 1.0 if fake_answer == "top" else rng.uniform(-1, 1, values.size)
+        if fake_answer == "top":
+            fakes = 1.0
+        else:
+            fakes = rng.uniform(-1, 1, values.size)
         values = np.where(rng.normal(5, 1.5, values.size) < epsilon, fakes, values)
         reports = report(values, epsilon, rng).reshape(repeats, users)
         errors = reports.mean(axis=1, keepdims=True) - 0.5
         model = AnswerRateModel(PREFERENCES, users, mean=0.5, sd=0.1)
         (rmse,) = model.rmse(report.__name__, np.array([epsilon]), fake_answer)
         refuse = 1 - PREFERENCES.answer_rate(epsilon)
-        bias = refuse * 0.5 if fake_answer == "top" else -refuse * 0.5
+        if fake_answer == "top":
+            bias = refuse * 0.5
+        else:
+            bias = -refuse * 0.5
         spread = np.sqrt(rmse**2 - bias**2)
         assert abs(errors.mean() - bias) < Z * spread / np.sqrt(repeats)
         assert abs(errors.mean() - 1.2 * bias) > Z * spread / np.sqrt(repeats)
@@ -389,14 +413,17 @@ class TestPredictionAgainstSimulation:
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: AnswerRateModel(PREFERENCES, 0), lambda: model(1.01), lambda: model(0.5, sd=-0.1),
-        lambda: model(0.5, sd=0.9), lambda: model(0.5).curve([0.0]),
+        lambda: AnswerRateModel(PREFERENCES, 0),
+        lambda: model(1.01),
+        lambda: model(0.5, sd=-0.1),
+        lambda: model(0.5, sd=0.9),
+        lambda: model(0.5).curve([0.0]),
         lambda: model(0.5).curve([50.1]),
         lambda: AnswerRateModel(EmpiricalPreferences([0.0, -1.0]), USERS).best(),
         lambda: channel_curve(CURVED, [40.0, 41.0]).best(),
         lambda: plan_answer_rates(parts_of(HOUSEHOLD)[0]),
     ],
-)  # fmt: skip
+)
 def test_bad_input(build):
     with refused("epsilons", "kind", "mean", "preferences", "sd", "users"):
         build()
@@ -407,7 +434,12 @@ TWO_CAMPS = HistogramPreferences([0.5, 0.6, 6.0, 6.1], [0.4, 0.0, 0.6])  # and a
 
 class TestBestBudget:
     @pytest.mark.parametrize(
-        ("mean", "epsilon"), [(0.5, 3.157), (0.0, 2.943), (-0.83, 3.666)]
+        ("mean", "epsilon"),
+        [
+            (0.5, 3.157),
+            (0.0, 2.943),
+            (-0.83, 3.666),
+        ],
     )
     def test_known_budgets(self, mean, epsilon):
         assert round(model(mean, sd=0.0).best().epsilon, 3) == epsilon
@@ -468,12 +500,12 @@ def curve():
 
 def test_every_budget_is_proven_and_never_worse_than_bisample(curve):
     assert curve.epsilon.size == 27
-    known = np.isfinite(curve.channel_rmse)
+    finite = np.isfinite(curve.channel_rmse)
     theirs = CURVED.curve(curve.epsilon).mean_rmse
-    assert known.sum() >= 25
+    assert finite.sum() >= 25
     assert np.nanmax(curve.relative_gap) < 5e-3
     # The assumed answers are clipped at 1: their mean is 0.4941, not 0.5.
-    assert (curve.channel_rmse[known] <= theirs[known] * 1.01).all()
+    assert (curve.channel_rmse[finite] <= theirs[finite] * 1.01).all()
 
 
 def test_the_best_budget_moves(curve):
@@ -486,13 +518,13 @@ def test_the_best_budget_moves(curve):
 
 
 def test_one_point_is_that_channel():
-    one = channel_curve(CURVED, [3.0])
+    curve = channel_curve(CURVED, [3.0])
     missing = float(1 - CURVED.preferences.answer_rate(np.array([3.0]))[0])
     five = five_populations(missing=missing)
     stated = AssumedAnswers(0.5, 0.3, missing)
     channel = best_channel(3.0, five, points=9, stated=stated, cap=1.02)
     expected = np.sqrt(channel.worst_error / CURVED.users)
-    assert one.channel_rmse[0] == pytest.approx(expected, rel=1e-3)
+    assert curve.channel_rmse[0] == pytest.approx(expected, rel=1e-3)
 
 
 def test_channel_errors_between_budgets_are_those_of_channels_there(curve):

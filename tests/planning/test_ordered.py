@@ -40,8 +40,8 @@ def test_counts_and_scores_and_weights():
     counts = best_ordered_channel(policy, "counts")
     cumulative = best_ordered_channel(policy)
     added = np.cumsum(counts.estimator, axis=0)[:-1]
-    wanted = cumulative.wanted, cumulative.wanted_names
-    turned = Channel(policy, *wanted, counts.matrix, added, cumulative.scenarios)
+    numbers = cumulative.wanted, cumulative.wanted_names
+    turned = Channel(policy, *numbers, counts.matrix, added, cumulative.scenarios)
     assert turned.worst_error > 1.2 * cumulative.worst_error
     mean = best_ordered_channel(policy, [0, 1, 2, 3, 4])
     two_ends = 16 * np.e / np.expm1(1) ** 2
@@ -61,10 +61,13 @@ def test_counts_and_scores_and_weights():
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"wanted": "median"}, {"wanted": [1, 2]}, {"wanted": [1, 1, 1]}, {"weights": [1]},
+        {"wanted": "median"},
+        {"wanted": [1, 2]},
+        {"wanted": [1, 1, 1]},
+        {"weights": [1]},
         {"weights": [0, 0]},
     ],
-)  # fmt: skip
+)
 def test_refusals(arguments):
     with refused("wanted", "weights"):
         best_ordered_channel(plain(1.0, 3), **arguments)
@@ -93,7 +96,7 @@ def test_the_error_is_that_of_the_best_channel(planned):
     assert planned.least_error <= np.sqrt(USERS * best.worst_error) * (1 + 1e-9)
     assert planned.least_error > 0.9999 * planned.total_error
     assert planned.error_share == pytest.approx(planned.total_error / USERS)
-    names = [one.name for one in planned.options]
+    names = [option.name for option in planned.options]
     assert names[0] == planned.deployed.mechanism == "channel"
     assert set(names) == {"channel", "subset-design", "grr"}
 
@@ -138,7 +141,7 @@ def test_counts_are_planned_as_by_the_solver_of_designs(weighed):
     error = np.sqrt(USERS * best_design(policy).worst_case_mse)
     assert plain.total_error == pytest.approx(error, rel=1e-4)
     assert objective_name(planned) == "weighted total error of the counts"
-    assert [one.name for one in planned.options] == ["channel", "grr"]
+    assert [option.name for option in planned.options] == ["channel", "grr"]
     assert planned.least_error > 0.9999 * planned.total_error
 
 
@@ -234,10 +237,8 @@ def test_several_questions_share_the_budgets():
     assert alone.part.share == 1
     # Noise of a part of the people, and at most what their sample misses of three shares.
     noise = best_ordered_channel(policy_of_answers(QUESTION)).worst_error
-    least, most = (
-        noise / alone.part.fraction + x * (1 / alone.part.fraction - 1)
-        for x in (0, 3 / 4)
-    )
+    least = noise / alone.part.fraction
+    most = noise / alone.part.fraction + (3 / 4) * (1 / alone.part.fraction - 1)
     assert least < alone.error <= most * (1 + 1e-5)
     proven = alone.part.total(least)  # what a sample misses is known from above only
     assert 0.999 * proven < alone.least_error <= proven * (1 + 1e-9)
@@ -267,11 +268,14 @@ def both_ways(channel):
     """
     up_to = np.eye(4)[:3]
     answered = np.eye(4)[3]
-    wanted = (
+    numbers = (
         np.vstack([up_to, answered - up_to, answered])
         * np.sqrt([*[0.5] * 6, 1.0])[:, None]
     )
-    return [np.trace(wanted @ channel.covariance(one) @ wanted.T) for one in np.eye(5)]
+    return [
+        np.trace(numbers @ channel.covariance(person) @ numbers.T)
+        for person in np.eye(5)
+    ]
 
 
 def test_an_answer_outside_the_order_is_judged_the_same_whichever_way_the_order_goes():
@@ -299,10 +303,13 @@ def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_ow
     heavy = plan_survey(
         Survey("s", USERS, (OUTSIDE.replacing(levels=weighty),))
     ).questions[0]
-    own = np.array([0.0, 0, 0, 1])
+    last_answer = np.array([0.0, 0, 0, 1])
     errors = [
-        max(own @ one.option("channel").law.covariance(x) @ own for x in np.eye(5))
-        for one in (plan, heavy)
+        max(
+            last_answer @ variant.option("channel").law.covariance(x) @ last_answer
+            for x in np.eye(5)
+        )
+        for variant in (plan, heavy)
     ]
     assert errors[1] < 0.95 * errors[0]
 
@@ -310,11 +317,13 @@ def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_ow
 @pytest.mark.parametrize(
     "changes",
     [
-        {"no_answer": "none"}, {"scores": (0, 1, 2, 3, 4)},
-        {"wanted": "mean of scores", "scores": (0, 1, 2, 3)}, {"order": ("0", "1-4", "5-9", "5-9")},
+        {"no_answer": "none"},
+        {"scores": (0, 1, 2, 3, 4)},
+        {"wanted": "mean of scores", "scores": (0, 1, 2, 3)},
+        {"order": ("0", "1-4", "5-9", "5-9")},
         {"levels": (Level("a", 1.0, ("0", "?")),), "order": ("0",)},
     ],
-)  # fmt: skip
+)
 def test_what_does_not_go_with_an_answer_outside_the_order(changes):
     with refused("no_answer", "order", "scores"):
         OUTSIDE.replacing(**changes)
@@ -326,32 +335,32 @@ def test_reports_tell_of_the_others_and_of_how_many_have_none():
     law = plan_survey(Survey("s", USERS, (question,))).questions[0].law
     people = {"0": 2_000, "1-4": 8_000, "5-9": 20_000, "10+": 10_000, "?": 60_000}
     codes = np.repeat(
-        [law.asked.code(one) for one in people], list(people.values())
+        [law.asked.code(person) for person in people], list(people.values())
     ).tolist()
     (reports,) = law.draw_many(codes, seeded_words(rng(5)))
     counter = law.shape.counter()
     counter.add(np.ascontiguousarray(reports))
     rows = law.asked.rows(law.shape.estimate(counter.sums()), 0.95)
     scaled = rows.numbers / np.nan_to_num(rows.whole, nan=1.0)
-    found = dict(zip(rows.answers, scaled.T, strict=True))
+    estimates = dict(zip(rows.answers, scaled.T, strict=True))
     true = {"0": 0.05, "1-4": 0.2, "5-9": 0.5, "10+": 0.25, "?": 0.6, "mean score": 6.9}
     true |= {"up to 0": 0.05, "up to 1-4": 0.25, "up to 5-9": 0.75}
-    assert set(true) == set(found) - {"lower quartile", "median", "upper quartile"}
+    assert set(true) == set(estimates) - {"lower quartile", "median", "upper quartile"}
     for name, value in true.items():
-        estimate, error = found[name][:2]
+        estimate, error = estimates[name][:2]
         assert abs(estimate - value) < 6 * error, name
     over_all = 0.4 * true["mean score"]  # as if whoever has none had 0
-    assert abs(found["mean score"][0] - over_all) > 6 * found["mean score"][1]
+    assert abs(estimates["mean score"][0] - over_all) > 6 * estimates["mean score"][1]
     (median,) = [text for text in rows.processing if text.startswith("median")]
     assert median.startswith("median: 5-9")
 
 
 def test_where_nobody_else_may_have_answered_any_share_is_possible():
-    found = ChannelEstimates(np.array([0.01, 0.02]), np.eye(2) * 1e-4, 100)
-    lost = OrderedEstimates(("a", "b"), *found.of_shares_up_to(no_answer=True))
+    estimates = ChannelEstimates(np.array([0.01, 0.02]), np.eye(2) * 1e-4, 100)
+    lost = OrderedEstimates(("a", "b"), *estimates.of_shares_up_to(no_answer=True))
     assert lost.band[0].tolist() == [0, 1]
     assert lost.band[1].tolist() == [1, 1]
-    sure = found._replace(covariance=np.eye(2) * 1e-6)
+    sure = ChannelEstimates(estimates.values, np.eye(2) * 1e-6, 100)
     assert sure.of_shares_up_to(no_answer=True).values.tolist() == [0.5]
 
 

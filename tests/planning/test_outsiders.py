@@ -44,7 +44,10 @@ def test_the_view_is_that_of_the_deployed_mechanism(mechanism):
     (question,) = planned(Categorical("q", LEVELS, mechanism=mechanism)).questions
     view = question.outsiders(delta=1e-7)
     table = question.fact(UnaryTable)
-    deployed = question.mechanism if table is None else unary(table)
+    if table is None:
+        deployed = question.mechanism
+    else:
+        deployed = unary(table)
     law = output_law(deployed)
     assert view.guess.success == pytest.approx(law.max(axis=0).sum() / 3)
     whole = shuffled(of_rows(law, ("x", "0", "1")), 20_000, 1e-7)
@@ -67,8 +70,8 @@ def test_means_and_many_levels():
     together = plan.outsiders()
     assert together.epsilon == first.shuffled.epsilon + second.shuffled.epsilon
     assert all(
-        "holds if a shuffler" in " ".join(view_sentences(one))
-        for one in together.questions
+        "holds if a shuffler" in " ".join(view_sentences(question))
+        for question in together.questions
     )
     apart = replace(together, asked=1)
     assert apart.epsilon == max(first.shuffled.epsilon, second.shuffled.epsilon)
@@ -86,7 +89,11 @@ def test_nothing_is_said_where_nothing_hides():
 
 @pytest.mark.parametrize(
     ("known", "parts"),
-    [({}, 4), ({"changes": 1, "times_open": True}, 2), ({"changes": "never"}, 1)],
+    [
+        ({}, 4),
+        ({"changes": 1, "times_open": True}, 2),
+        ({"changes": "never"}, 1),
+    ],
 )
 def test_a_report_hides_among_those_of_its_round(known, parts):
     """The true delta, over the lot, of everybody else having one answer; not so among all."""
@@ -97,16 +104,15 @@ def test_a_report_hides_among_those_of_its_round(known, parts):
     blanket = Blanket.from_laws(law[1], law[2], law[0])
 
     def delta(epsilon):
-        least, most = (
-            int(binom.ppf(share, 599, 1 / parts)) for share in (1e-10, 1 - 1e-10)
-        )
+        least = int(binom.ppf(1e-10, 599, 1 / parts))
+        most = int(binom.ppf(1 - 1e-10, 599, 1 / parts))
         others = np.unique(np.linspace(least, most, 25).astype(int))
         ends = [central_delta(blanket, epsilon, 1 + n) for n in others.tolist()]
         chance = binom.pmf(np.arange(least, most + 1), 599, 1 / parts)
-        each = np.interp(
-            np.arange(least, most + 1), others, [one.upper for one in ends]
+        deltas = np.interp(
+            np.arange(least, most + 1), others, [end.upper for end in ends]
         )
-        return float(chance @ each)
+        return float(chance @ deltas)
 
     assert delta(view.shuffled.epsilon) <= 1e-6
     assert parts == 1 or delta(alone.outsiders(1e-6).shuffled.epsilon) > 1e-5
@@ -161,14 +167,18 @@ def test_no_total_is_claimed_over_questions_that_are_left_out(view):
     one_each = replace(view, asked=1)
     assert one_each.epsilon is one_each.delta is None
     whole = replace(view, left_out=())
-    assert whole.epsilon == sum(one.shuffled.epsilon for one in view.questions)
+    assert whole.epsilon == sum(
+        question.shuffled.epsilon for question in view.questions
+    )
 
 
 def test_every_face_names_them(plan, view):
     document = to_json(view)
     assert document["left_out"] == ["unprotected", "twice"]
     assert document["epsilon"] is document["delta"] is None
-    shown = [one.text for one in outsider_blocks(view) if isinstance(one, Sentence)]
+    shown = [
+        block.text for block in outsider_blocks(view) if isinstance(block, Sentence)
+    ]
     page = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", report_html(plan))).split())
     sentence = together_sentence(view)
     assert sentence in shown

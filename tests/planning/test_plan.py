@@ -53,20 +53,20 @@ def test_importance_raises_what_a_sample_may_miss():
     )
     other = Categorical("other", (Level("b", 3.0, ("x", "y")),))
     question = Categorical("q", levels, mechanism="opt0")
-    found = plan_survey(
+    allocation = plan_survey(
         Survey("s", 1000, (question, other), "one-each")
     ).allocation.some_each
     error = solve(question.policy, objective=question.objective).objective_value
     missed = 4 * 0.5  # a fair coin's variance, times the largest importance
-    expected = (error + missed) / found.fractions[0] - missed
-    assert found.errors[0] == pytest.approx(expected, rel=1e-6)
+    expected = (error + missed) / allocation.fractions[0] - missed
+    assert allocation.errors[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_item_sets_of_a_pilot_get_the_best_padding_length(tmp_path):
     rng = np.random.default_rng(1)
     sets = [rng.choice(30, rng.integers(1, 6), replace=False) for _ in range(80)]
     (tmp_path / "pilot.dat").write_text(
-        "\n".join(" ".join(map(str, one)) for one in sets)
+        "\n".join(" ".join(map(str, members)) for members in sets)
     )
     pilot = AssumedSets(pilot=str(tmp_path / "pilot.dat"))
     (question,) = plan_survey(shop(sets=pilot)).questions
@@ -80,11 +80,10 @@ def test_item_sets_of_a_pilot_get_the_best_padding_length(tmp_path):
 
 def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
     page = Categorical("page", (Level("any", 1.0, item_count=40),))
-    split, each = (
-        plan_survey(shop(page, users=20_000, design=d)) for d in ("split", "one-each")
-    )
+    split = plan_survey(shop(page, users=20_000, design="split"))
+    alone = plan_survey(shop(page, users=20_000, design="one-each"))
     (first, _) = split.questions
-    (second, _) = each.questions
+    (second, _) = alone.questions
     assert second.fact(Padded).length > first.fact(Padded).length
     assert second.fact(Padded).length == second.fact(Padded).plan.length
     # What is predicted is the error of the very mechanism that is planned, of those asked.
@@ -95,7 +94,7 @@ def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
     unasked = SETS.mean_size * (1 / second.part.fraction - 1)
     assert second.error == pytest.approx(of_sample + unasked, rel=0.02)
     assert split.allocation.some_each.value == pytest.approx(
-        each.objective_value, rel=1e-9
+        alone.objective_value, rel=1e-9
     )
 
 
@@ -126,7 +125,8 @@ def test_a_matrix_spends_the_largest_protected_pair():
     levels = (Level("a", 1.0, item_count=2), Level("b", 1.0, item_count=3))
     graph = Categorical("q", levels, ((1.0, 0.5), (0.5, 2.0)))
     (first, second) = plan_survey(Survey("s", 100, (graph,))).spending
-    assert (first.spent, second.spent) == (1.0, 2.0)
+    assert first.spent == 1.0
+    assert second.spent == 2.0
 
 
 @pytest.mark.parametrize(
@@ -165,14 +165,15 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     sampled = SampledChoice("q", (level,), sampling=Sampling("round-two"))
     alone = plan_survey(Survey("s", 100, (sampled,)))
     assert alone.allocation is None
-    assert (alone.most_spent, alone.spending) == (0.0, ())
+    assert alone.most_spent == 0.0
+    assert alone.spending == ()
     assert (
         measure(alone.questions[0])
         == "Largest error of a count at 95 %, at the expected counts"
     )
     other = Categorical("other", (Level("a", 1.0, item_count=3),))
     both = plan_survey(Survey("s", 100, (sampled, other)))
-    assert [one.name for one in both.questions] == ["q", "other"]
+    assert [question.name for question in both.questions] == ["q", "other"]
     assert both.allocation is None
     assert both.question("other").part.share == 1
     errors = both.question("q").fact(SamplingPlan).absolute_errors()
@@ -186,14 +187,17 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
 @pytest.mark.parametrize("about", [{}, {"padding_length": 1}])
 def test_a_survey_of_one_item_is_planned(about):
     """One answer for everybody has no error: nothing is divided by it."""
-    make = ItemSet if about else Categorical
+    if about:
+        make = ItemSet
+    else:
+        make = Categorical
     question = make("q", (Level("a", 1.0, ("x",)),), **about)
     assert plan_survey(Survey("s", 1000, (question,))).questions[0].total_error >= 0
 
 
 def means(epsilon, design, asked=None):
-    about = {"epsilon": epsilon, "mechanism": "bisample-md", "refusals": 0}
-    questions = tuple(Numeric(f"mean {j}", 0, 100, **about) for j in range(5))
+    keys = {"epsilon": epsilon, "mechanism": "bisample-md", "refusals": 0}
+    questions = tuple(Numeric(f"mean {j}", 0, 100, **keys) for j in range(5))
     return Survey("means", 10_000, questions, design, asked=asked)
 
 
@@ -206,12 +210,14 @@ def test_several_attributes_are_sampled():
     ]
     assert plan.asked == 1 + int(np.argmin(errors)) == 2
     assert plan.objective_value == pytest.approx(5 * min(errors))
-    for one in plan.questions:
-        assert (one.part.share, one.part.fraction, one.part.people) == pytest.approx(
-            (1 / 2, 2 / 5, 4_000)
-        )
-        assert one.law.asked.epsilon == pytest.approx(3.0)
-        assert one.error == pytest.approx(min(errors))
+    for question in plan.questions:
+        assert (
+            question.part.share,
+            question.part.fraction,
+            question.part.people,
+        ) == pytest.approx((1 / 2, 2 / 5, 4_000))
+        assert question.law.asked.epsilon == pytest.approx(3.0)
+        assert question.error == pytest.approx(min(errors))
     assert plan.most_spent == pytest.approx(6.0)
     assert design_sentence(plan, plan.allocation).endswith("This plan does so.")
     assert "2 of 5 questions" in design_sentence(plan, plan.allocation)
@@ -221,13 +227,14 @@ def test_several_attributes_are_sampled():
 
 def test_the_number_asked_may_be_given():
     plan = plan_survey(means(6.0, "some-each", 3))
-    assert (plan.asked, plan.allocation.best_each.asked) == (3, 2)
+    assert plan.asked == 3
+    assert plan.allocation.best_each.asked == 2
     said = design_sentence(plan, plan.allocation)
     assert "This plan asks everybody 3 of 5 questions instead" in said
     assert plan.questions[0].law.asked.epsilon == pytest.approx(2.0)
-    one = plan_survey(means(6.0, "one-each"))
-    assert one.asked == 1
-    assert one.better_design == "some-each"
+    alone = plan_survey(means(6.0, "one-each"))
+    assert alone.asked == 1
+    assert alone.better_design == "some-each"
 
 
 def test_questions_and_levels_are_matched_by_name(plan):
@@ -252,7 +259,8 @@ def test_questions_and_levels_are_matched_by_name(plan):
         Survey("s", 10, (Categorical("other", (Level("x", 1.0, item_count=2),)),))
     )
     row = rows_of(plan, alone)["other", "x", "spent (epsilon)"]
-    assert (row.first, row.change) == (None, None)
+    assert row.first is None
+    assert row.change is None
 
 
 LEVELS = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
@@ -286,7 +294,7 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
     assert (
         len(solved) >= 3
     )  # every model at least: the count is of what is really solved
-    if any(one.kind == "categorical" for one in SURVEYS[name].questions):
+    if any(question.kind == "categorical" for question in SURVEYS[name].questions):
         assert any("subset-design" in problem for problem in solved)
     before = solved.copy()
     again = plan_survey(SURVEYS[name])

@@ -21,8 +21,16 @@ from planner.survey.survey import Survey, survey_from_text, survey_text
 from tests.refusals import refused
 
 # Forced response: 1/6 of the people say yes and 1/6 no, whatever is true.
-FORCED = {"epsilon": np.log(5), "count": 2, "mechanism": "grr"}
-HUNDRED = {"epsilon": 1.0, "count": 100, "mechanism": "subset-design"}
+FORCED = {
+    "epsilon": np.log(5),
+    "count": 2,
+    "mechanism": "grr",
+}
+HUNDRED = {
+    "epsilon": 1.0,
+    "count": 100,
+    "mechanism": "subset-design",
+}
 REGION = (("region", ("north", "south")),)
 
 
@@ -105,9 +113,8 @@ def test_the_power_of_one_sample_is_that_of_rr():
     # power.rr.test(p = 2/3, p0 = 1/6, p1 = 1/6, n = 200, presp = .2, presp.null = 0,
     # sig.level = .01, type one-sided): .9868872 by R's package rr.
     noise = np.array([1 / 6 * 5 / 6 / (2 / 3) ** 2])
-    sd_null, sd = (
-        np.sqrt(drawn_variance(noise, np.zeros(1), share) / 200) for share in (0, 0.2)
-    )
+    sd_null = np.sqrt(drawn_variance(noise, np.zeros(1), 0) / 200)
+    sd = np.sqrt(drawn_variance(noise, np.zeros(1), 0.2) / 200)
     power = norm.cdf((0.2 - norm.ppf(0.99) * sd_null) / sd)
     assert power == pytest.approx(0.9868872, abs=1e-7)
 
@@ -120,7 +127,8 @@ def test_unequal_groups_need_more_people_and_the_smallest_two_decide():
         .questions[0]
         .targets
     )
-    assert (answer.groups.first, answer.groups.second) == ("middle", "south")
+    assert answer.groups.first == "middle"
+    assert answer.groups.second == "south"
     low = 0.3 * 0.7 / (2 / 3) ** 2
     yes = 1 / 6 + 0.3 * 2 / 3
     high = yes * (1 - yes) / (2 / 3) ** 2
@@ -134,10 +142,10 @@ def test_the_smallest_difference_needs_as_many_people_as_there_are():
     noise = np.array([0.3125, 2.0])
     signal = np.array([0.0, -0.4])
     groups = ComparedGroups("a", "b", 0.1, 0.6)
-    found = detectable_difference(noise, signal, 0.05, groups, 5000)
-    assert people_for_difference(noise, signal, 0.05, found, groups) == pytest.approx(
-        5000
-    )
+    difference = detectable_difference(noise, signal, 0.05, groups, 5000)
+    assert people_for_difference(
+        noise, signal, 0.05, difference, groups
+    ) == pytest.approx(5000)
     assert detectable_difference(noise, signal, 0.9, groups, 100) == np.inf
 
 
@@ -145,8 +153,8 @@ def test_a_missed_difference_has_budgets_that_meet_it():
     plan = planned(0.2, 0.25, people=2000, **FORCED).questions[0]
     (answer,) = plan.targets
     assert answer.budgets is None  # of a mechanism that is not searched
-    about = FORCED | {"mechanism": "opt0"}
-    (answer,) = planned(0.2, 0.25, people=3000, **about).questions[0].targets
+    keys = FORCED | {"mechanism": "opt0"}
+    (answer,) = planned(0.2, 0.25, people=3000, **keys).questions[0].targets
     assert not answer.met
     assert answer.budgets.possible
     assert answer.budgets.reached[0] == pytest.approx(0.05, rel=1e-6)

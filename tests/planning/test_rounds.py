@@ -88,7 +88,7 @@ def planned(rounds):
 def test_ways_of_asking_again_of_a_planned_question():
     """Section 2 of the theory: 100 items, budget 1, 12 rounds; V = 359.95348518, people known."""
     ways, bound = planned({"count": 12, "changes": 1}).ways()
-    errors = {one.name: one for one in ways}
+    errors = {scheme.name: scheme for scheme in ways}
     assert ways[0].name == "one report in one round"
     assert errors["one report in one round"].each == pytest.approx(
         4330.33182221, rel=1e-8
@@ -104,7 +104,9 @@ def test_ways_of_asking_again_of_a_planned_question():
     assert 0.98 * ways[0].each < bound < ways[0].each
     ways, bound = planned({"count": 12}).ways()
     assert bound == pytest.approx(4330.3005, rel=1e-4)
-    assert all("value" not in one.name for one in ways)  # there is no number of changes
+    assert all(
+        "value" not in scheme.name for scheme in ways
+    )  # there is no number of changes
     ways, bound = planned({"count": 12, "changes": "never"}).ways()
     assert ways[0].each == pytest.approx(359.95348518, rel=1e-7)
     assert bound <= ways[0].each
@@ -127,15 +129,17 @@ def test_every_figure_is_of_a_round_and_says_of_what_else():
         )
     ]
     once, value, alone = (plan.question("q") for plan in plans)
-    for one in (once, value, alone):
-        assert one.targets[0].reached == pytest.approx(one.error_share, rel=1e-9)
-        people = one.targets[0].users
-        assert people - 1 < 5000 * (one.error_share / 0.05) ** 2 <= people
+    for planned in (once, value, alone):
+        assert planned.targets[0].reached == pytest.approx(
+            planned.error_share, rel=1e-9
+        )
+        people = planned.targets[0].users
+        assert people - 1 < 5000 * (planned.error_share / 0.05) ** 2 <= people
     v = alone.error
     s = 11 / 12
     assert once.total_error**2 / 5000 == pytest.approx(4 * (v + s) - s)
     assert value.total_error**2 / 5000 == pytest.approx(2 * (v + 1) - 1)
-    rare = [one.fact(ByLevel).standard_errors[0] ** 2 for one in (once, value, alone)]
+    rare = [plan.fact(ByLevel).standard_errors[0] ** 2 for plan in (once, value, alone)]
     assert rare == pytest.approx([4 * rare[2], 2 * rare[2], rare[2]])
     rows = {row.what: row for row in compare_plans(*plans[:2])}
     assert rows["total error, %"].first > 1.3 * rows["total error, %"].second
@@ -169,10 +173,14 @@ def test_a_ledger_takes_all_rounds_for_one_collection():
 @pytest.mark.parametrize(
     "rounds",
     [
-        {"count": 1}, {"count": 12, "changes": "often"}, {"count": 12, "times_open": True},
-        {"count": 3, "changes": 3, "times_open": True}, {"count": 3, "often": True}, {},
+        {"count": 1},
+        {"count": 12, "changes": "often"},
+        {"count": 12, "times_open": True},
+        {"count": 3, "changes": 3, "times_open": True},
+        {"count": 3, "often": True},
+        {},
     ],
-)  # fmt: skip
+)
 def test_bad_rounds(rounds):
     with refused():
         planned(rounds)

@@ -38,26 +38,29 @@ from tests.refusals import refused
 EPSILONS = (0, 0.1, 0.5, 1, 3)
 
 
-def asked(epsilons=(1.0,), counts=(300,), relies_on="round-two", **about):
+def asked(epsilons=(1.0,), counts=(300,), relies_on="round-two", **keys):
     levels = tuple(
         Level(f"level {i}", epsilon, items=(f"value {i}",), yes_counts=(count,))
         for i, (epsilon, count) in enumerate(zip(epsilons, counts, strict=True))
     )
-    return SampledChoice("q", levels, sampling=Sampling(relies_on=relies_on, **about))
+    return SampledChoice("q", levels, sampling=Sampling(relies_on=relies_on, **keys))
 
 
-def planned(population=10_000, **about):
-    return plan_sampling(asked(**about), population)
+def planned(population=10_000, **keys):
+    return plan_sampling(asked(**keys), population)
 
 
 @pytest.mark.parametrize(
     ("change", "population"),
     [
-        ({"counts": (600, 600)}, 1000), ({"counts": (2, 2), "everyone_has_value": True}, 1000),
-        ({"counts": (2, 2)}, 0), ({"cap": 1}, 1000), ({"floor": 1}, 1000),
+        ({"counts": (600, 600)}, 1000),
+        ({"counts": (2, 2), "everyone_has_value": True}, 1000),
+        ({"counts": (2, 2)}, 0),
+        ({"cap": 1}, 1000),
+        ({"floor": 1}, 1000),
         ({"relies_on": "linkable"}, 1000),
     ],
-)  # fmt: skip
+)
 def test_bad_questions(change, population):
     with refused("cap", "floor", "population", "relies_on", "yes_counts"):
         planned(population, **({"epsilons": (1.0, 2.0), "counts": (10, 20)} | change))
@@ -121,7 +124,11 @@ def test_error_at_95_percent_holds_in_simulation():
     estimates = (
         rng.binomial(30_000, plan.mechanism.sampling, runs) / plan.mechanism.sampling
     )
-    for factor, agrees in ((1, True), (1.05, False), (0.95, False)):
+    for factor, agrees in (
+        (1, True),
+        (1.05, False),
+        (0.95, False),
+    ):
         misses = np.sum(np.abs(estimates - 30_000) > plan.absolute_errors()[0] * factor)
         low, high = binom.ppf([5e-7, 1 - 5e-7], runs, 0.05)
         assert (low <= misses <= high) is np.bool_(agrees)
@@ -229,7 +236,13 @@ def totals(mechanism, answers):
 def test_the_window_holds_the_whole_law():
     from scipy.stats import binom
 
-    for size, chance in [(0, 0.5), (1, 0.1), (50, 0.99), (10**6, 1e-5), (10**7, 0.3)]:
+    for size, chance in [
+        (0, 0.5),
+        (1, 0.1),
+        (50, 0.99),
+        (10**6, 1e-5),
+        (10**7, 0.3),
+    ]:
         first, pmf = binomial_window(size, chance)
         x = first + np.arange(pmf.size)
         np.testing.assert_allclose(
@@ -238,10 +251,10 @@ def test_the_window_holds_the_whole_law():
         assert (
             binom.cdf(first - 1, size, chance) + binom.sf(x[-1], size, chance) < 1e-300
         )
-        at = np.array([-3, 0, int(size * chance), size, size + 1, size + 5])
+        points = np.array([-3, 0, int(size * chance), size, size + 1, size + 5])
         np.testing.assert_allclose(
-            upper_tail(size, chance, at),
-            binom.sf(at - 1, size, chance),
+            upper_tail(size, chance, points),
+            binom.sf(points - 1, size, chance),
             rtol=1e-6,
             atol=1e-290,
         )
@@ -254,12 +267,19 @@ def test_difference_against_fractions(others, sampling):
     q = binomial(others + 1, sampling)
     for epsilon in EPSILONS:
         truth = hockey_stick(p, q, epsilon)
-        found = difference_delta(others, sampling, epsilon)
-        assert truth <= found <= truth * (1 + 1e-9)
+        delta = difference_delta(others, sampling, epsilon)
+        assert truth <= delta <= truth * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
-    ("leaving", "joining"), [(0, 0), (0, 9), (9, 0), (7, 12), (30, 25)]
+    ("leaving", "joining"),
+    [
+        (0, 0),
+        (0, 9),
+        (9, 0),
+        (7, 12),
+        (30, 25),
+    ],
 )
 def test_exchange_against_fractions(leaving, joining):
     sampling = 0.375
@@ -281,11 +301,14 @@ def test_released_estimates_of_several_values_against_convolution(everyone):
     """Differences of all totals, every pair of neighbours: never above the delta stated."""
     mechanism = SamplingPrivacy(0.25, 0.25, [0.125, 0.375], everyone_has_value=everyone)
     people = [1, 1, 2] + [0] * (0 if everyone else 2)
-    answers = (1, 2) if everyone else (0, 1, 2)
+    if everyone:
+        answers = (1, 2)
+    else:
+        answers = (0, 1, 2)
 
-    def differences(of):
+    def differences(likelihoods):
         law = {}
-        for total, chance in totals(mechanism, of).items():
+        for total, chance in totals(mechanism, likelihoods).items():
             moved = tuple(
                 np.subtract(total[mechanism.items :], total[: mechanism.items]).tolist()
             )

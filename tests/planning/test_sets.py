@@ -100,14 +100,14 @@ LONG = AssumedSets([0, 1, 2, 3, 2, 1, 1, 1, 1, 1, 1])
 SIZES = AssumedSets(sizes=[0.1, 0.2, 0.3, 0.2, 0.1, 0.1], popularity="uniform")
 
 
-def planned(users=20_000, levels=TWO, **more):
-    return plan_survey(Survey("s", users, (ItemSet("q", levels, **more),))).questions[0]
+def planned(users=20_000, levels=TWO, **keys):
+    return plan_survey(Survey("s", users, (ItemSet("q", levels, **keys),))).questions[0]
 
 
 def test_the_best_is_planned_and_has_less_error_than_what_draws_one():
     plan = planned(sets=SIZES)
     assert plan.deployed.mechanism == "set-design"
-    drawn = next(one for one in plan.options if one.name == "opt0")
+    drawn = next(option for option in plan.options if option.name == "opt0")
     assert drawn.error > 1.3 * plan.total_error
     assert survey_parameters(
         plan_survey(Survey("s", 20_000, (plan.part.asked,)))
@@ -119,7 +119,7 @@ def test_the_error_is_that_of_collections_drawn():
     rng = np.random.Generator(np.random.SFC64(3))
     plan = planned(users=2000, sets=SIZES)
     shares = np.array(SIZES.sizes) / sum(SIZES.sizes)
-    found = []
+    errors = []
     for _ in range(100):
         sizes = rng.choice(shares.size, size=2000, p=shares)
         mixed = rng.random((2000, 30)).argsort(axis=1).tolist()
@@ -127,9 +127,9 @@ def test_the_error_is_that_of_collections_drawn():
             [row[:size] for row, size in zip(mixed, sizes, strict=True)], 30
         )
         estimate = plan.mechanism.estimate(plan.mechanism.draw_aggregate(sets, rng))
-        found.append(np.square(estimate.values - sets.counts()).sum())
-    mean = np.mean(found)
-    error = np.std(found) / math.sqrt(len(found))
+        errors.append(np.square(estimate.values - sets.counts()).sum())
+    mean = np.mean(errors)
+    error = np.std(errors) / math.sqrt(len(errors))
     assert abs(mean - plan.total_error**2) < 5.2 * error
     assert abs(mean - 1.2 * plan.total_error**2) > 5.2 * error
 
@@ -141,12 +141,12 @@ def test_the_length_is_the_best_of_all(users):
     errors = []
     for length in range(1, 6):
         a, b = best_set_design(30, length, 1.0).support
-        at = SIZES.moments(length, policy.item_counts)
+        moments = SIZES.moments(length, policy.item_counts)
         held = np.minimum(np.arange(6), length) @ np.array(SIZES.sizes)
-        assert length * at.once.sum() == pytest.approx(held)
+        assert length * moments.once.sum() == pytest.approx(held)
         variance = 30 * b * (1 - b) + (1 - 2 * b) * (a - b) * held
-        bias = (users - 1) * at.lost2 + at.spread2
-        errors.append(variance / (a - b) ** 2 - length**2 * at.twice + bias)
+        bias = (users - 1) * moments.lost2 + moments.spread2
+        errors.append(variance / (a - b) ** 2 - length**2 * moments.twice + bias)
     assert plan.length == 1 + int(np.argmin(errors))
     assert plan.mse == pytest.approx(np.array(errors))
 
@@ -154,7 +154,10 @@ def test_the_length_is_the_best_of_all(users):
 @pytest.mark.parametrize("split", [False, True])
 def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
     asked = ItemSet("q", TWO, padding_length=4)
-    other = (Categorical("other", TWO),) if split else ()
+    if split:
+        other = (Categorical("other", TWO),)
+    else:
+        other = ()
 
     def plan_of(question):
         return plan_survey(Survey("s", 20_000, (question, *other), design="split"))
@@ -177,7 +180,8 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
     assert (promised.epsilon, promised.cap) == pytest.approx(
         (after.part.share, 2 * after.part.share)
     )
-    assert (promised.larger_cap, cap_sentence(after)) == (None, "")
+    assert promised.larger_cap is None
+    assert cap_sentence(after) == ""
     assert len(promises_of(after)) == 2
     assert survey_parameters(plan).questions[0].shape.cap == promised.cap
 
@@ -192,7 +196,7 @@ def test_what_protects_all_like_the_strictest_spends_no_more(question):
     (law,) = survey_parameters(plan).questions
     spent = plan.collection(date(2026, 3, 1)).spent
     assert spent == {"a": 1.0, "b": 1.0}
-    assert 0.99 < max(one.realised for one in law.pairs) <= plan.most_spent == 1.0
+    assert 0.99 < max(pair.realised for pair in law.pairs) <= plan.most_spent == 1.0
 
 
 def test_a_cap_that_is_planned_with_is_used_as_far_as_the_length_allows():
@@ -219,7 +223,7 @@ def test_the_gap_is_to_the_bound_for_such_sets():
     gap = error / set_error_bound(30, 4, 1.0, 1.0) - 1
     assert plan.fact(SetPromises).gap == pytest.approx(gap, rel=1e-6)
     assert plan.total_error == pytest.approx(math.sqrt(20_000 * error), rel=1e-6)
-    beside = {one.name: one.error for one in plan.options if one.compared}
+    beside = {option.name: option.error for option in plan.options if option.compared}
     assert beside.keys() == {"amplified-grr", "privset", "wheel"}
     assert beside["privset"] == pytest.approx(
         plan.total_error, rel=1e-6
@@ -236,16 +240,16 @@ def test_any_rule_has_its_smallest_budget(rule):
     least = float(plan.deployed.policy.bounds().min())
     assert plan.fact(SetPromises).epsilon == pytest.approx(least)
     assert plan.mechanism.shape.largest() <= least
-    assert {one.name for one in plan.every if one.refused} >= {"opt0"}
+    assert {option.name for option in plan.every if option.refused} >= {"opt0"}
     with refused("rule"):
         planned(padding_length=3, rule=rule, mechanism="opt0")
     for names in ("q", "qr"):  # alone, and where questions share budgets
-        each = [
+        questions = [
             ItemSet(n, TWO, padding_length=3, rule=rule, criterion="minimax")
             for n in names
         ]
         with refused("set-design"):
-            plan_survey(Survey("s", 20_000, each))
+            plan_survey(Survey("s", 20_000, questions))
 
 
 @pytest.mark.parametrize(
@@ -255,13 +259,13 @@ def test_targets_of_sets_are_met_where_it_says_so(names, known):
     """Also where half of the people are asked, at the best length of any budget."""
 
     def answer(scale):
-        levels = [one.replacing(epsilon=scale * one.epsilon) for one in TWO]
-        each = [
+        levels = [level.replacing(epsilon=scale * level.epsilon) for level in TWO]
+        questions = [
             ItemSet(name, levels, targets=[Target(error=0.05)], **known)
             for name in names
         ]
         return (
-            plan_survey(Survey("s", 20_000, each, design="one-each"))
+            plan_survey(Survey("s", 20_000, questions, design="one-each"))
             .questions[0]
             .targets[0]
         )
@@ -275,11 +279,9 @@ def test_whole_sets_are_cut_before_their_law_fills_the_memory():
     policy = PrivacyPolicy([1.0], [1200])
     long = AssumedSets([0] * 1100 + [1])
     plan = plan_whole_sets(policy, None, 100, long)
-    assert (plan.lengths[-1], plan.uncut, plan.lost[-1]) == (
-        1024,
-        None,
-        pytest.approx(76 / 1100),
-    )
+    assert plan.lengths[-1] == 1024
+    assert plan.uncut is None
+    assert plan.lost[-1] == pytest.approx(76 / 1100)
 
 
 def test_budgets_are_searched_until_a_cap_is_the_largest_there_is():
@@ -293,7 +295,10 @@ def test_budgets_are_searched_until_a_cap_is_the_largest_there_is():
     "sets", [None, AssumedSets(cap=50.0), AssumedSets(sizes=[1] * 301)]
 )
 def test_extreme_questions_are_planned_in_time_or_refused_by_name(items, epsilon, sets):
-    length = None if sets and sets.sizes else 300
+    if sets and sets.sizes:
+        length = None
+    else:
+        length = 300
     level = Level("a", epsilon, item_count=items)
     start = time.process_time()
     try:
@@ -327,7 +332,11 @@ LISTED = (Level("few", 1.0, ("1", "2")), Level("many", 2.0, ("3",)))
 
 @pytest.mark.parametrize(
     ("levels", "place", "few"),
-    [(LISTED, False, 0.75), (NUMBERED, False, 0.75), (NUMBERED, True, 2 / 42)],
+    [
+        (LISTED, False, 0.75),
+        (NUMBERED, False, 0.75),
+        (NUMBERED, True, 2 / 42),
+    ],
 )
 def test_items_are_in_the_levels_that_have_them_or_spread_like_these(
     tmp_path, levels, place, few
@@ -364,7 +373,12 @@ def test_a_file_is_read_when_it_is_there_changes_and_fits(tmp_path, text, levels
 
 
 @pytest.mark.parametrize(
-    ("sets", "levels"), [([[0]], None), ([[], []], None), ([[0], [1]], np.zeros(2))]
+    ("sets", "levels"),
+    [
+        ([[0]], None),
+        ([[], []], None),
+        ([[0], [1]], np.zeros(2)),
+    ],
 )
 def test_bad_pilots_are_refused(sets, levels):
     with refused("level_of", "pilot"):
@@ -392,20 +406,23 @@ def test_all_lengths_at_once_agree_with_the_definition(seed):
     sets = [
         rng.choice(12, rng.integers(0, 8), replace=False).tolist() for _ in range(40)
     ]
-    level_of = None if seed % 2 else rng.integers(0, 2, 12)
+    if seed % 2:
+        level_of = None
+    else:
+        level_of = rng.integers(0, 2, 12)
     pilot = PilotSets(ItemSets.of([*sets, [0, 1]], items=12), level_of)
     counts = np.array([5, 7, 3])
     lengths = np.arange(1, 11)
     together = pilot.moments(lengths, counts)
     assert together.once.shape == (10, 3)
     for i, length in enumerate(lengths.tolist()):
-        for all_lengths, one, expected in zip(
+        for all_lengths, alone, expected in zip(
             together,
             pilot.moments(length, counts),
             literal(pilot, length, counts),
             strict=True,
         ):
             np.testing.assert_allclose(all_lengths[i], expected, rtol=1e-10, atol=1e-13)
-            np.testing.assert_allclose(one, expected, rtol=1e-10, atol=1e-13)
+            np.testing.assert_allclose(alone, expected, rtol=1e-10, atol=1e-13)
     assert together.lost2[0] > 0
     assert together.lost2[-1] == 0

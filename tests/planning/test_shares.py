@@ -47,7 +47,14 @@ def test_a_mean_at_the_end_of_its_range_has_an_error_above_0():
 ASKED = {}  # the budget or the policy of a random curve
 
 
-@pytest.mark.parametrize("budgets", [(6.4, 12.3), (10.0, 10.4), (3.0, 40.0, 9.0)])
+@pytest.mark.parametrize(
+    "budgets",
+    [
+        (6.4, 12.3),
+        (10.0, 10.4),
+        (3.0, 40.0, 9.0),
+    ],
+)
 def test_errors_that_fall_to_a_floor_are_shared(budgets):
     """Steps went past the best shares, back and forth: two generous means were refused."""
     curves = [
@@ -72,7 +79,10 @@ def random_curves(rng):
             curves.append(mean_curve(str(j), asked, rng.uniform(0.5, 3)))
         else:
             t = int(rng.integers(1, 5))
-            rule = "avg" if rng.uniform() < 0.3 else "min"
+            if rng.uniform() < 0.3:
+                rule = "avg"
+            else:
+                rule = "min"
             asked = PrivacyPolicy(rng.uniform(0.5, 4, t), rng.integers(1, 30, t), rule)
             curves.append(choice_curve(str(j), asked, rng.uniform(0.05, 1)))
         ASKED[curves[-1]] = asked
@@ -104,37 +114,43 @@ def on_grid(curves):
 @pytest.mark.parametrize("seed", range(tries(3, 10)))
 def test_never_worse_than_a_fine_grid_of_shares(seed):
     curves = random_curves(np.random.default_rng(seed))
-    found = allocate(curves)
+    allocation = allocate(curves)
     grid = on_grid(curves)
-    assert found.value <= grid * (1 + 1e-12)
-    assert found.lower_bound <= found.value
-    assert found.relative_gap <= 1e-6
+    assert allocation.value <= grid * (1 + 1e-12)
+    assert allocation.lower_bound <= allocation.value
+    assert allocation.relative_gap <= 1e-6
     assert (
-        grid <= found.value * 1.01
+        grid <= allocation.value * 1.01
     )  # the grid is fine: it confirms the optimum from above
 
 
 def test_splitting_wins_at_large_budgets():
     curves = [choice_curve(n, PrivacyPolicy([12.0, 14.0], [2, 3])) for n in "ab"]
-    found = allocate(curves)
-    assert found.better == "split"
-    assert "everybody everything" in better_design(found)
+    allocation = allocate(curves)
+    assert allocation.better == "split"
+    assert "everybody everything" in better_design(allocation)
 
 
 def test_one_question_gets_everything():
-    found = allocate(SECTION_9[:1])
-    assert found.shares.tolist() == [1.0]
-    assert found.value == pytest.approx(8.567495461)
+    allocation = allocate(SECTION_9[:1])
+    assert allocation.shares.tolist() == [1.0]
+    assert allocation.value == pytest.approx(8.567495461)
 
 
 def test_matrix_rules_are_allocated_too():
-    rule = np.array([[1.0, 1.5, np.inf], [1.5, 2.0, 1.0], [np.inf, 1.0, 1.5]])
+    rule = np.array(
+        [
+            [1.0, 1.5, np.inf],
+            [1.5, 2.0, 1.0],
+            [np.inf, 1.0, 1.5],
+        ]
+    )
     curves = [
         choice_curve("graph", PrivacyPolicy([1, 2, 1.5], [2, 3, 4], rule)),
         SECTION_9[0],
     ]
-    found = allocate(curves)
-    assert found.relative_gap <= 1e-6
+    allocation = allocate(curves)
+    assert allocation.relative_gap <= 1e-6
 
 
 def test_bad_allocations_are_refused():
@@ -181,17 +197,21 @@ def test_designs_are_shared_with_a_gap_that_is_said(split):
 
 
 def test_what_is_carried_to_a_larger_share_is_below_the_error_there():
-    for rule, sharp in (("min", 0.99), ("avg", 0.96), ([[0.3, 0.9], [0.9, 1.4]], 0.95)):
+    for rule, sharp in (
+        ("min", 0.99),
+        ("avg", 0.96),
+        ([[0.3, 0.9], [0.9, 1.4]], 0.95),
+    ):
         policy = PrivacyPolicy([0.3, 1.4], [2, 7], rule)
         asked = Objective(weights=(1.0, 2.5))
         curve = choice_curve("q", policy, 2, asked, mechanism="subset-design")
-        at = {share: curve.at(share) for share in (0.1, 0.3, 0.32, 1.0)}
-        pairs = itertools.combinations(at, 2)
-        found = [
-            curve.carried(2 * at[a].squared_bound, a, b) / at[b].squared / 2
+        points = {share: curve.at(share) for share in (0.1, 0.3, 0.32, 1.0)}
+        pairs = itertools.combinations(points, 2)
+        ratios = [
+            curve.carried(2 * points[a].squared_bound, a, b) / points[b].squared / 2
             for a, b in pairs
         ]
-        assert sharp < max(found) < 1
+        assert sharp < max(ratios) < 1
 
 
 def test_no_shares_are_below_the_bound(split):
@@ -218,27 +238,33 @@ def test_a_bound_that_is_proven_is_not_the_error_itself():
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_some_questions_each_against_a_grid(asked):
     rng = np.random.default_rng(1)
-    each = some_each(SECTION_9, asked)
+    sample = some_each(SECTION_9, asked)
     part = np.array([b.at(1 / asked).squared for b in SECTION_9])
     spread = np.array([b.errors.spread for b in SECTION_9])
     weights = np.array([b.weight for b in SECTION_9])
-    assert each.fractions.sum() == pytest.approx(asked)
-    assert each.fractions.max() <= 1
+    assert sample.fractions.sum() == pytest.approx(asked)
+    assert sample.fractions.max() <= 1
     tried = 0
     for f in asked * rng.dirichlet(np.ones(3), 3000):
         if f.max() <= 1:
             errors = part / f + spread * (1 / f - 1)
-            assert weights @ errors >= each.value * (1 - 1e-12)
+            assert weights @ errors >= sample.value * (1 - 1e-12)
             tried += 1
     if asked == 3:
-        assert each.fractions.tolist() == [1.0, 1.0, 1.0]  # there is one way
+        assert sample.fractions.tolist() == [1.0, 1.0, 1.0]  # there is one way
     else:
         assert tried > 500
-    assert each.value == pytest.approx(weights @ each.errors)
+    assert sample.value == pytest.approx(weights @ sample.errors)
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "asked"), [(0.5, 1), (3.0, 1), (6.0, 3), (40.0, 8)]
+    ("epsilon", "asked"),
+    [
+        (0.5, 1),
+        (3.0, 1),
+        (6.0, 3),
+        (40.0, 8),
+    ],
 )
 def test_the_number_of_questions_grows_with_the_budget(epsilon, asked):
     """One bit a mean: d/k tanh(eps/2k)^-2 is least where eps/k solves sinh x = 2x, at 2.18."""

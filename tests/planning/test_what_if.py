@@ -57,13 +57,13 @@ def test_relaxations_are_what_solving_again_gives(rule):
     policy = moderate_policy(np.random.default_rng(2), rule)
     of_all = choice_curve("q", policy)
     table = solve(policy)
-    found = relaxations(of_all, of_all.at())
-    assert found
-    assert list(found) == sorted(found, key=lambda r: -r.saving)
-    for one in found:
-        i = policy.names.index(one.level)
+    changes = relaxations(of_all, of_all.at())
+    assert changes
+    assert list(changes) == sorted(changes, key=lambda r: -r.saving)
+    for relaxation in changes:
+        i = policy.names.index(relaxation.level)
         after = solve(relaxed(policy, i, 0.1)).worst_case_mse
-        left = (1 - one.saving) ** 2 * table.worst_case_mse
+        left = (1 - relaxation.saving) ** 2 * table.worst_case_mse
         assert left == pytest.approx(after, rel=1e-9)
         price = table.shadow_prices[
             i
@@ -75,7 +75,9 @@ def test_relaxing_leaves_out_what_it_must():
     plain = choice_curve("q", PrivacyPolicy([1.0, 2.0], [1, 1]), mechanism="oue")
     assert relaxations(plain, plain.at()) == ()
     full = choice_curve("q", PrivacyPolicy([49.95, 10.0], [3, 3], rule="avg"))
-    assert [one.level for one in relaxations(full, full.at())] == ["level 2"]
+    assert [relaxation.level for relaxation in relaxations(full, full.at())] == [
+        "level 2"
+    ]
 
 
 @pytest.mark.parametrize("rule", ["min", "avg", "matrix", "one-sided"])
@@ -92,10 +94,10 @@ def test_frontier_is_certified_falls_and_is_convex(rule):
 
 
 def test_points_that_cannot_be_certified_are_left_out(monkeypatch):
-    def solved(policy, *about, **near):
+    def solved(policy, *keys, **near):
         if policy.epsilons[0] > 1.5:
             raise ConvergenceError("Proven only to 2e-06")
-        return solve_for(policy, *about, **near)
+        return solve_for(policy, *keys, **near)
 
     monkeypatch.setattr(option, "solve_for", solved)
     assert frontier(PrivacyPolicy([1.0], [4]), 10, [0.5, 1, 2]).scale.tolist() == [
@@ -125,8 +127,10 @@ def test_budgets_and_users_to_error_and_back(policy, kind, level):
     assert answer.reached[0] <= reached
     assert answer.scale == pytest.approx(1, rel=1e-6)
     assert (answer.policy.epsilons <= policy.epsilons * (1 + 1e-6)).all()
-    made = solve(answer.policy)
-    assert achieved(made, users, target(kind, level, reached)) <= reached * (1 + 1e-9)
+    mechanism = solve(answer.policy)
+    assert achieved(mechanism, users, target(kind, level, reached)) <= reached * (
+        1 + 1e-9
+    )
     of_all = kind == "error" and level is None
     assert answer.proven == of_all  # no more is claimed than is proven
 
@@ -290,13 +294,13 @@ def test_sets_of_a_fixed_length_keep_their_bias():
 
 def test_a_plan_with_the_smallest_budgets_of_sets_meets_the_target():
     def planned(scale):
-        (one,) = shop(targets=total(0.2)).questions
+        (question,) = shop(targets=total(0.2)).questions
         levels = tuple(
-            level.replacing(epsilon=scale * level.epsilon) for level in one.levels
+            level.replacing(epsilon=scale * level.epsilon) for level in question.levels
         )
         twins = (
-            one.replacing(levels=levels),
-            one.replacing(levels=levels, name="others"),
+            question.replacing(levels=levels),
+            question.replacing(levels=levels, name="others"),
         )
         return (
             plan_survey(Survey("shop", 5_000, twins, "one-each"))

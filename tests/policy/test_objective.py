@@ -73,11 +73,17 @@ def test_a_prior_over_sets_may_exceed_one_in_total_but_not_the_items():
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"kind": "mean"}, {"weights": [1, -1]}, {"weights": [1, float("nan")]},
-        {"weights": [float("inf"), 1]}, {"weights": "11"}, {"weights": 3}, {"kind": "expected"},
-        {"prior": [0.5, 0.5]}, {"kind": "expected", "prior": [-0.1, 1]},
+        {"kind": "mean"},
+        {"weights": [1, -1]},
+        {"weights": [1, float("nan")]},
+        {"weights": [float("inf"), 1]},
+        {"weights": "11"},
+        {"weights": 3},
+        {"kind": "expected"},
+        {"prior": [0.5, 0.5]},
+        {"kind": "expected", "prior": [-0.1, 1]},
     ],
-)  # fmt: skip
+)
 def test_bad_objectives(arguments):
     with refused("objective", "prior", "weights"):
         Objective(**arguments)

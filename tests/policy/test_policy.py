@@ -31,9 +31,9 @@ def test_leakage_is_the_tightest_bound_over_all_paths(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(2, 7)), rule, most=4)
     crowded = PrivacyPolicy(policy.epsilons, policy.item_counts + 1, policy.rule)
-    for one in (policy, crowded):
-        found = one.leakage_epsilons, one.against_epsilons
-        np.testing.assert_allclose(found, _leakage(one), rtol=1e-12)
+    for changed in (policy, crowded):
+        leakages = changed.leakage_epsilons, changed.against_epsilons
+        np.testing.assert_allclose(leakages, _leakage(changed), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("rule", "least"), [("min", 1.0), ("avg", 2.0)])
@@ -54,13 +54,14 @@ def test_a_lone_item_without_a_pair_of_its_own_only_faces_others():
 
 @pytest.mark.parametrize("rule", ["min", "avg", [[1, 2], [2, 3]]])
 def test_equal_policies_are_equal_and_hash_alike(rule):
-    one, two = (PrivacyPolicy([1.0, 2.0], [3, 4], rule, names=["x", "y"]) for _ in "12")
-    copies = two, copy.deepcopy(one), pickle.loads(pickle.dumps(one))  # noqa: S301 - our own bytes
+    first = PrivacyPolicy([1.0, 2.0], [3, 4], rule, names=["x", "y"])
+    again = PrivacyPolicy([1.0, 2.0], [3, 4], rule, names=["x", "y"])
+    copies = again, copy.deepcopy(first), pickle.loads(pickle.dumps(first))  # noqa: S301 - our own bytes
     for same in copies:
-        assert one == same
-        assert hash(one) == hash(same)
-    assert one != one.with_changes(item_counts=[4, 5])
-    assert one != PrivacyPolicy(
+        assert first == same
+        assert hash(first) == hash(same)
+    assert first != first.with_changes(item_counts=[4, 5])
+    assert first != PrivacyPolicy(
         [1.0, 2.0], [3, 4], "avg" if rule == "min" else "min", ["x", "y"]
     )
 
@@ -91,13 +92,24 @@ def test_many_levels_have_room_but_no_dense_matrix():
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        (1, 1.0), (" 2 ", 2.0), (".5", 0.5), ("2.", 2.0), ("1e-3", 1e-3), ("ln 4", math.log(4)),
-        ("ln(4)", math.log(4)), ("ln ( 4 )", math.log(4)), ("1.2 * ln 6", 1.2 * math.log(6)),
-        ("1.2*ln(6)", 1.2 * math.log(6)), ("ln 4 / 2", math.log(4) / 2),
-        ("2 * ln 3 * 1.5 / 4", 2 * math.log(3) * 1.5 / 4), ("ln .5 * ln .5", math.log(0.5) ** 2),
-        ("(2)", 2.0), ("50", 50.0), (50, 50.0),
+        (1, 1.0),
+        (" 2 ", 2.0),
+        (".5", 0.5),
+        ("2.", 2.0),
+        ("1e-3", 1e-3),
+        ("ln 4", math.log(4)),
+        ("ln(4)", math.log(4)),
+        ("ln ( 4 )", math.log(4)),
+        ("1.2 * ln 6", 1.2 * math.log(6)),
+        ("1.2*ln(6)", 1.2 * math.log(6)),
+        ("ln 4 / 2", math.log(4) / 2),
+        ("2 * ln 3 * 1.5 / 4", 2 * math.log(3) * 1.5 / 4),
+        ("ln .5 * ln .5", math.log(0.5) ** 2),
+        ("(2)", 2.0),
+        ("50", 50.0),
+        (50, 50.0),
     ],
-)  # fmt: skip
+)
 def test_budgets_as_people_write_them(text, value):
     assert parse_epsilon(text) == value
 

@@ -48,9 +48,8 @@ def test_a_rule_of_ones_own_is_solved_between_min_and_avg():
     assert POLICY.rule_name == "harmonic"
     assert table.max_violation == 0
     assert table.certificate.relative_gap < 1e-9
-    low, high = (
-        solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], r)) for r in ("avg", "min")
-    )
+    low = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], "avg"))
+    high = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], "min"))
     assert low.worst_case_mse < table.worst_case_mse < high.worst_case_mse
     same = solve(PrivacyPolicy(POLICY.epsilons, POLICY.item_counts, POLICY.bounds()))
     assert table.worst_case_mse == pytest.approx(same.worst_case_mse, rel=1e-9)
@@ -86,19 +85,23 @@ def test_a_rule_of_ones_own_is_planned():
 def test_fast_answers_are_the_general_ones(rule_name, seed):
     rng = np.random.default_rng(seed)
     t = int(rng.integers(2, 8))
-    lowering = (
-        rng.choice([0.4, 1.0, 2.5, math.inf], t) if rule_name == "one-sided" else None
-    )
+    if rule_name == "one-sided":
+        lowering = rng.choice([0.4, 1.0, 2.5, math.inf], t)
+    else:
+        lowering = None
     rule = rule_of(rule_name, t, lowering)
     epsilons = rng.choice([0.5, 1.0, 1.7, 3.0], t)
     used = rng.uniform(0, 3, t)
-    own = rng.random(t) < 0.5 if rule_name == "one-sided" else np.full(t, True)
+    if rule_name == "one-sided":
+        against_own = rng.random(t) < 0.5
+    else:
+        against_own = np.full(t, True)
     for against in (False, True):
-        room = PairRule.room(rule, epsilons, used, own, against=against)
-        fast = rule.room(epsilons, used, own, against=against)
+        room = PairRule.room(rule, epsilons, used, against_own, against=against)
+        fast = rule.room(epsilons, used, against_own, against=against)
         np.testing.assert_allclose(fast, room, atol=1e-14)
-        largest = PairRule.largest_pairs(rule, epsilons, own, against=against)
-        fast = rule.largest_pairs(epsilons, own, against=against)
+        largest = PairRule.largest_pairs(rule, epsilons, against_own, against=against)
+        fast = rule.largest_pairs(epsilons, against_own, against=against)
         np.testing.assert_array_equal(fast, largest)
         several = rng.random(t) < 0.5
         leakage = PairRule.leakage(rule, epsilons, several, against=against)
@@ -142,9 +145,9 @@ def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
 def test_rules_are_values():
     assert rule_of(DEFAULT_RULE, 3) == MinRule() != AvgRule()
     assert hash(MinRule()) == hash(rule_of("min", 1))
-    one = MatrixRule(np.ones((2, 2)))
-    assert one != MatrixRule(np.full((2, 2), 2.0))
-    assert one != MinRule()
+    rule = MatrixRule(np.ones((2, 2)))
+    assert rule != MatrixRule(np.full((2, 2), 2.0))
+    assert rule != MinRule()
 
 
 def test_a_matrix_is_changed_as_a_whole():
@@ -161,6 +164,7 @@ def test_a_matrix_is_changed_as_a_whole():
 def test_changes_keep_what_is_not_changed():
     policy = PrivacyPolicy([1, 2], [1, 2], "avg", ["x", "y"])
     changed = policy.with_changes(item_counts=[1, 3])
-    assert (changed.names, changed.rule_name) == (("x", "y"), "avg")
+    assert changed.names == ("x", "y")
+    assert changed.rule_name == "avg"
     assert changed.item_counts.tolist() == [1, 3]
     assert policy.with_changes([1.0], [2]).names == ("level 1",)

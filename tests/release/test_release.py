@@ -106,19 +106,19 @@ def test_import(installed, tmp_path):
 def test_command(installed, tmp_path):
     survey = ROOT / "examples" / "health.toml"
     command = installed / "ldp-planner"
-    told = _run(command, "plan", survey, "--out", "p.json", cwd=tmp_path)
-    assert "Parameters written to p.json and verified." in told
-    told = _run(command, "verify", "p.json", cwd=tmp_path)
-    assert "Every pair keeps its promised budget" in told
+    done = _run(command, "plan", survey, "--out", "p.json", cwd=tmp_path)
+    assert "Parameters written to p.json and verified." in done
+    done = _run(command, "verify", "p.json", cwd=tmp_path)
+    assert "Every pair keeps its promised budget" in done
 
 
 def test_types_are_shipped(installed, tmp_path):
     script = tmp_path / "uses.py"
     script.write_text("import planner\nreveal_type(planner.solve)\n")
     words = [sys.executable, "-m", "mypy", "--python-executable", installed / "python"]
-    told = _run(*words, "--follow-imports", "silent", script, cwd=tmp_path)
-    assert "planner.policy.policy.PrivacyPolicy" in told
-    assert told.count("-> planner.solvers.answers.UnaryTable") == 1
+    done = _run(*words, "--follow-imports", "silent", script, cwd=tmp_path)
+    assert "planner.policy.policy.PrivacyPolicy" in done
+    assert done.count("-> planner.solvers.answers.UnaryTable") == 1
 
 
 def test_app(installed, tmp_path):
@@ -132,14 +132,14 @@ def test_every_library_that_is_used_is_declared():
     extras = PROJECT["optional-dependencies"]
     requirements = (
         *PROJECT["dependencies"],
-        *(one for name in ("cluster", "excel", "report") for one in extras[name]),
+        *(extra for name in ("cluster", "excel", "report") for extra in extras[name]),
     )
     declared = {
         "pydantic-core"
     }  # a part of pydantic; dask[distributed]>=2025.1 names two
-    for one in requirements:
+    for requirement in requirements:
         declared.update(
-            re.findall(r"[a-z][a-z0-9-]*", re.split(r"[<>=]", one.lower())[0])
+            re.findall(r"[a-z][a-z0-9-]*", re.split(r"[<>=]", requirement.lower())[0])
         )
     homes = packages_distributions()
     for path in [*(ROOT / "planner").rglob("*.py"), ROOT / "app.py"]:
@@ -243,11 +243,11 @@ def said(word):
 
 def test_it_is_run_by_a_user_without_rights_who_was_made_before():
     (user,) = said("USER")
-    made = next(
+    index = next(
         k for k, line in enumerate(LINES) if "useradd" in line and line.endswith(user)
     )
     used = LINES.index(f"USER {user}")
-    assert made < used < LINES.index(f"ENTRYPOINT {said('ENTRYPOINT')[0]}")
+    assert index < used < LINES.index(f"ENTRYPOINT {said('ENTRYPOINT')[0]}")
     assert user not in ("root", "0")
     assert not any(line.startswith("RUN") for line in LINES[used:])
 
@@ -275,14 +275,14 @@ def test_what_it_calls_exists():
     name, *options = json.loads(said("CMD")[0])
     commands = typer.main.get_command(app).commands
     assert {"aggregate", name} <= set(commands)
-    known = {
+    documented = {
         text
-        for one in commands[name].params
-        for text in (*one.opts, *one.secondary_opts)
+        for param in commands[name].params
+        for text in (*param.opts, *param.secondary_opts)
     }
-    assert {word for word in options if word.startswith("--")} <= known
+    assert {word for word in options if word.startswith("--")} <= documented
     assert int(said("EXPOSE")[0]) == next(
-        one.default for one in commands[name].params if one.name == "port"
+        param.default for param in commands[name].params if param.name == "port"
     )
 
 
@@ -311,7 +311,11 @@ MKDOCS = [
     "--config-file",
     ".ci/mkdocs.yml",
 ]
-FETCHES = {"link": ("href",), "object": ("data",), "use": ("href",)}
+FETCHES = {
+    "link": ("href",),
+    "object": ("data",),
+    "use": ("href",),
+}
 OTHERS = ("src", "srcset")
 OUTSIDE = re.compile(r"^\s*(?:[a-z]+:)?//", re.IGNORECASE)
 IN_STYLE = re.compile(
@@ -328,10 +332,10 @@ class Fetches(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        wanted = [
+        fetched = [
             value or "" for name, value in attrs if name in FETCHES.get(tag, OTHERS)
         ]
-        self.outside += [value for value in wanted if OUTSIDE.match(value)]
+        self.outside += [value for value in fetched if OUTSIDE.match(value)]
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,11 @@
 """One list of blocks with every kind of name, in every renderer: all is there, nothing acts."""
 
 import html
+import os
 import re
+from contextlib import redirect_stdout
 from io import StringIO
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -51,12 +54,10 @@ def blocks(name, rank="everybody"):
     ]
 
 
-def printed(found, *, details=False):
-    console = terminal._Console(
-        width=80, file=StringIO(), highlight=False, markup=False
-    )
-    terminal.print_blocks(console, found, details=details)
-    return console.file.getvalue()
+def printed(shown, *, details=False):
+    with patch.dict(os.environ, COLUMNS="80"), redirect_stdout(StringIO()) as page:
+        terminal.print_blocks(terminal.terminal(), shown, details=details)
+    return page.getvalue()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -76,9 +77,9 @@ def test_names_in_a_page(name):
     assert name not in page or not set(name) & set('<>&"')
     body = page.partition("<body>")[2]
     tags = set(re.findall(r"<(/?[a-zA-Z0-9]+)", body))
-    known = "h2 p ul li dl dt dd div table caption tr th td h3 figure svg title text polyline"
+    allowed = "h2 p ul li dl dt dd div table caption tr th td h3 figure svg title text polyline"
     assert {tag.strip("/") for tag in tags} <= {
-        *known.split(),
+        *allowed.split(),
         "footer",
         "body",
         "html",
@@ -87,9 +88,9 @@ def test_names_in_a_page(name):
 
 
 def test_details_are_for_whoever_asks():
-    found = [*blocks("first"), *blocks("second", "details")]
-    assert "second" not in printed(found)
-    assert "second" in printed(found, details=True)
+    page = [*blocks("first"), *blocks("second", "details")]
+    assert "second" not in printed(page)
+    assert "second" in printed(page, details=True)
 
 
 def test_long_tables_are_cut():

@@ -72,8 +72,10 @@ def test_curves_have_the_errors_of_the_plan():
     )
     here, flat, missing, *_ = error_figure(rates).lines
     best = rates.best
-    assert (here.x[0], flat.x) == (2.0, [best.flat_lower, best.flat_upper])
-    total, noise = (rates.rmse(rates.curve.epsilon, noise=one) for one in (False, True))
+    assert here.x[0] == 2.0
+    assert flat.x == [best.flat_lower, best.flat_upper]
+    total = rates.rmse(rates.curve.epsilon, noise=False)
+    noise = rates.rmse(rates.curve.epsilon, noise=True)
     assert total.tolist() == rates.curve.mean_rmse.tolist()
     assert (noise < total).all()
     small = rates.curve.mean_rmse < 30 * rates.best.rmse
@@ -85,12 +87,13 @@ def test_curves_have_the_errors_of_the_plan():
 def test_the_band_holds_the_shares_and_the_median_has_its_answers():
     drawn = plotly_of(ordered_figure(ORDERED, [0.25, 0.5, 0.75, 1.0]))
     lower, upper, shares, median, true = drawn.data
-    assert [list(one.y) for one in (lower, upper)] == [
-        list(one) for one in ORDERED.band
+    assert [list(line.y) for line in (lower, upper)] == [
+        list(limits) for limits in ORDERED.band
     ]
     assert list(shares.y) == pytest.approx(ORDERED.consistent)
     assert list(median.x) == ["some", "much", "most"]  # up to much it may be 0.42
-    assert (list(true.y), true.mode) == ([0.25, 0.5, 0.75, 1.0], "markers")
+    assert list(true.y) == [0.25, 0.5, 0.75, 1.0]
+    assert true.mode == "markers"
     assert shares.x[0] == "&lt;b>low"
 
 
@@ -99,7 +102,8 @@ def test_points_reach_from_the_smallest_to_the_largest():
     drawn = one_survey_figure(OneSurvey(("a", "b"), *ends))
     assert svg_of(drawn, "").count("<circle") == 4
     estimated, true = plotly_of(drawn).data
-    assert (list(estimated.y), list(true.x)) == (["a", "b"], [1.0, 2.0])
+    assert list(estimated.y) == ["a", "b"]
+    assert list(true.x) == [1.0, 2.0]
     assert list(estimated.error_x.array) == [1.5, 0.5]
     assert list(estimated.error_x.arrayminus) == [0.5, 0.5]
 
@@ -157,12 +161,10 @@ def test_what_is_explored_stands_at_its_own_budgets():
     asked = Categorical("q", level, targets=(target,), mechanism="opt0")
     plan = plan_survey(Survey("s", 50_000, (asked,))).questions[0]
     curve = budget_curve(plan, np.array([0.4, 1.0, 2.0]), "common")
-    *_, saturates, wanted, here = explored_figure(plan, curve, "common").lines
-    assert (here.x, saturates.x[0]) == (
-        pytest.approx([3.0, 3.0]),
-        plan.saturation_epsilon,
-    )
-    assert wanted.values == [1500.0, 1500.0]
+    *_, saturates, reached, here = explored_figure(plan, curve, "common").lines
+    assert here.x == pytest.approx([3.0, 3.0])
+    assert saturates.x[0] == plan.saturation_epsilon
+    assert reached.values == [1500.0, 1500.0]
     total = explored_figure(plan, curve, "common").lines[0]
     assert total.values[1] == pytest.approx(plan.total_error)
     units = error_units(plan)
@@ -177,12 +179,13 @@ def test_more_decoys_say_less():
     curve, rare, common = decoys_figure(sampling.fact(SamplingPlan)).lines
     assert np.all(np.diff(curve.values) < 0)
     losses = sampling.fact(SamplingPlan).mechanism.output_losses
-    assert [one.values[0] for one in (rare, common)] == [losses[1], losses[2]]
+    assert [line.values[0] for line in (rare, common)] == [losses[1], losses[2]]
 
 
 def test_rounds_are_drawn_at_the_plans_own():
     waves = plan_survey(load_survey(ROOT / "examples" / "waves.toml")).questions[0]
-    each, average, _, here = rounds_figure(waves.part, waves.planned).lines
-    assert (here.x[0], each.x[2]) == (4, 4)
-    assert each.values[2] == pytest.approx(waves.total_error)
+    rounds, average, _, here = rounds_figure(waves.part, waves.planned).lines
+    assert here.x[0] == 4
+    assert rounds.x[2] == 4
+    assert rounds.values[2] == pytest.approx(waves.total_error)
     assert average.values[0] == pytest.approx(average.values[-1])

@@ -41,17 +41,17 @@ SCALE = (
 )
 
 
-def plan(*questions, users=50_000, **more):
+def plan(*questions, users=50_000, **keys):
     """A plan of questions that are written as in a file."""
-    about = "".join(f"{key} = {value!r}\n" for key, value in more.items())
+    lines = "".join(f"{key} = {value!r}\n" for key, value in keys.items())
     asked = [f'[[question]]\nname = "q{k}"\n{text}' for k, text in enumerate(questions)]
-    text = f'[survey]\nname = "s"\nusers = {users}\n{about}' + "".join(asked)
+    text = f'[survey]\nname = "s"\nusers = {users}\n{lines}' + "".join(asked)
     return plan_survey(survey_from_text(text))
 
 
 def question(text, users=50_000):
-    (one,) = plan(text, users=users).questions
-    return one
+    (planned,) = plan(text, users=users).questions
+    return planned
 
 
 def sentences(blocks, rank=None, tone=None):
@@ -65,8 +65,10 @@ def sentences(blocks, rank=None, tone=None):
 
 
 def levels(*budgets, items=3):
-    every = (f'{{name = "{chr(97 + k)}", epsilon = {e}, item_count = {items}}}'
-             for k, e in enumerate(budgets))  # fmt: skip
+    every = (
+        f'{{name = "{chr(97 + k)}", epsilon = {e}, item_count = {items}}}'
+        for k, e in enumerate(budgets)
+    )
     return f"level = [{', '.join(every)}]\n"
 
 
@@ -74,8 +76,8 @@ def levels(*budgets, items=3):
 
 
 def test_everybody_sees_the_error_and_a_promise_and_one_recommendation():
-    one = question(f"level = {LEVELS}\n")
-    shown = sentences(question_blocks(one), "everybody")
+    planned = question(f"level = {LEVELS}\n")
+    shown = sentences(question_blocks(planned), "everybody")
     assert len(shown) == 3
     assert shown[0].startswith(
         "Mechanism: Subset design, proven best. Protecting all answers"
@@ -84,11 +86,13 @@ def test_everybody_sees_the_error_and_a_promise_and_one_recommendation():
     assert shown[2].startswith(
         "Raising the budget of 'rare' in the file by 0.1 lowers the total error by"
     )
-    (facts,) = (block for block in question_blocks(one) if isinstance(block, Facts))
+    (facts,) = (block for block in question_blocks(planned) if isinstance(block, Facts))
     assert [fact.name for fact in facts.facts][2] == "least exact, an answer of 'rare'"
-    assert facts.facts[3].value == f"{math.ceil(one.total_error**2 / 50_000 / 1e-4):,}"
+    assert (
+        facts.facts[3].value == f"{math.ceil(planned.total_error**2 / 50_000 / 1e-4):,}"
+    )
     assert all(
-        x.rank != "everybody" for x in question_blocks(one) if isinstance(x, Table)
+        x.rank != "everybody" for x in question_blocks(planned) if isinstance(x, Table)
     )
 
 
@@ -101,30 +105,30 @@ def test_another_mechanism_is_recommended_only_where_it_can_be_deployed():
     said = sentences(
         question_blocks(mean), "everybody"
     )  # Hybrid is better, and is not deployed
-    assert not any("Hybrid" in one for one in said)
+    assert not any("Hybrid" in sentence for sentence in said)
 
 
 def test_a_table_has_a_proof_of_its_own_beside_that_of_all_mechanisms():
-    for name, own in (("opt0", True), ("grr", False)):
+    for name, proven in (("opt0", True), ("grr", False)):
         blocks = question_blocks(question(f'mechanism = "{name}"\nlevel = {LEVELS}\n'))
         *table, of_all = sentences(blocks, tone="proof")
         assert "any mechanism of any kind" in of_all or "no mechanism of any" in of_all
-        assert [one.startswith("Proven: no opt0 table") for one in table] == [
+        assert [sentence.startswith("Proven: no opt0 table") for sentence in table] == [
             True
-        ] * own
+        ] * proven
 
 
 def test_the_error_of_the_worst_item_is_that_of_an_answer_that_few_people_have():
     """Deployed variance, of a hundred people of whom nobody, or everybody, has the second item."""
-    made = question(
+    planned = question(
         f'criterion = "minimax"\nmechanism = "grr"\nlevel = {LEVELS}\n', users=100
     )
     assert "worst single item, for an answer that few people have" in error_sentence(
-        made
+        planned
     )
     people = 100 * np.eye(60, dtype=int)[:2]
-    rare, common = (made.law.variance(one)[1] ** 0.5 for one in people)
-    assert made.total_error == pytest.approx(rare, rel=1e-6)
+    rare, common = (planned.law.variance(person)[1] ** 0.5 for person in people)
+    assert planned.total_error == pytest.approx(rare, rel=1e-6)
     assert common > 1.1 * rare
 
 
@@ -158,35 +162,40 @@ def test_saturation_names_the_levels_whose_budget_it_is_about():
 )
 def test_both_sentences_of_a_proof_say_one_figure(gap, short, near):
     """It was "within 630 % of the best"; then "within 10 %", and "by more than 9 %", of one gap."""
-    made = question(SETS + 'mechanism = "set-design"\npadding_length = 2\n')
-    own = made.fact(SetPromises)
-    facts = tuple(replace(own, gap=gap) if one is own else one for one in made.facts)
-    said = replace(made, facts=facts)
+    planned = question(SETS + 'mechanism = "set-design"\npadding_length = 2\n')
+    promises_made = planned.fact(SetPromises)
+    facts = tuple(
+        replace(promises_made, gap=gap) if fact is promises_made else fact
+        for fact in planned.facts
+    )
+    said = replace(planned, facts=facts)
     assert short in proven_in_short(said)
     assert near in certificate_sentences(said)[0]
 
 
 def test_a_bound_that_says_nothing_is_said_to_say_nothing():
     """Nothing was said of the proof where the search for a bound ends below 0."""
-    made = question(f"level = {LEVELS}\n")
-    unknown = tuple(replace(one, bound=0.0) for one in made.found)
-    made = replace(made, found=unknown)
-    assert made.bound_unknown
-    assert proven_in_short(made) == "how near it is to the best is not known"
-    assert certificate_sentences(made)[0].startswith("Not proven: how near")
+    planned = question(f"level = {LEVELS}\n")
+    unknown = tuple(replace(option, bound=0.0) for option in planned.found)
+    planned = replace(planned, found=unknown)
+    assert planned.bound_unknown
+    assert proven_in_short(planned) == "how near it is to the best is not known"
+    assert certificate_sentences(planned)[0].startswith("Not proven: how near")
 
 
 def test_a_minimax_plan_states_the_error_of_an_answer_that_everybody_has():
     """Deployed variance: up to five times that of an answer that few have, which stood alone."""
-    made = question('criterion = "minimax"\nmechanism = "opt0"\n' + levels(4.0), 1000)
-    variance = made.law.variance(np.array([1000, 0, 0]))
-    assert made.error_if_common == pytest.approx(math.sqrt(variance[0]), rel=1e-6)
-    assert made.error_if_common > 2 * made.total_error
-    (facts,) = (block for block in question_blocks(made) if isinstance(block, Facts))
+    planned = question(
+        'criterion = "minimax"\nmechanism = "opt0"\n' + levels(4.0), 1000
+    )
+    variance = planned.law.variance(np.array([1000, 0, 0]))
+    assert planned.error_if_common == pytest.approx(math.sqrt(variance[0]), rel=1e-6)
+    assert planned.error_if_common > 2 * planned.total_error
+    (facts,) = (block for block in question_blocks(planned) if isinstance(block, Facts))
     stated = {fact.name: fact.value for fact in facts.facts}
     assert (
         stated["of an answer that everybody has"]
-        == f"{made.error_if_common:.0f} people"
+        == f"{planned.error_if_common:.0f} people"
     )
 
 
@@ -236,9 +245,11 @@ def test_a_million_people_are_written_in_full():
     ],
 )
 def test_cautions_are_not_given_without_reason(text, users, said):
-    found = sentences(question_blocks(question(text, users)), tone="note")
-    assert len(found) == len(said)
-    assert all(one.startswith(start) for one, start in zip(found, said, strict=True))
+    notes = sentences(question_blocks(question(text, users)), tone="note")
+    assert len(notes) == len(said)
+    assert all(
+        sentence.startswith(start) for sentence, start in zip(notes, said, strict=True)
+    )
 
 
 # Targets
@@ -254,8 +265,10 @@ def test_a_missed_target_says_what_would_meet_it():
     assert said.endswith("Or ask more people.")  # how many stands among the facts
     (answer,) = missed.targets
     assert f"Or ask {answer.users:,} people." in target_sentence(missed, answer)
-    biased = question(f"padding_length = 1\n{SETS}target = [{{error = 0.001}}]\n"
-                      "[question.sets]\nsizes = [0, 0, 0, 1]\n")  # fmt: skip
+    biased = question(
+        f"padding_length = 1\n{SETS}target = [{{error = 0.001}}]\n"
+        "[question.sets]\nsizes = [0, 0, 0, 1]\n"
+    )
     (answer,) = biased.targets
     assert "Or no number of people would do" in target_sentence(biased, answer)
     assert "MISSED, reached nothing." in target_sentence(
@@ -267,9 +280,15 @@ def test_a_missed_target_says_what_would_meet_it():
 
 
 def of_sets(sizes=SIZES, length=None):
-    cut = "" if length is None else f"padding_length = {length}\n"
-    known = "" if sizes is None else f"[question.sets]\nsizes = {sizes}\n"
-    return question(SETS.replace("level", f"{cut}level", 1) + known)
+    if length is None:
+        cut = ""
+    else:
+        cut = f"padding_length = {length}\n"
+    if sizes is None:
+        sizes_known = ""
+    else:
+        sizes_known = f"[question.sets]\nsizes = {sizes}\n"
+    return question(SETS.replace("level", f"{cut}level", 1) + sizes_known)
 
 
 def said_of_sets(one):
@@ -324,15 +343,23 @@ def test_the_better_design_is_named():
         ("split", "splits the budgets instead."),
         ("one-each", "does so."),
     ):
-        made = plan_survey(survey_from_text(text.replace('"split"', f'"{design}"')))
-        said = sentences(plan_blocks(made))
+        planned = plan_survey(survey_from_text(text.replace('"split"', f'"{design}"')))
+        said = sentences(plan_blocks(planned))
         assert said[0].endswith(end)
-        assert sum("Mechanism: Subset design, proven best." in one for one in said) == 2
+        assert (
+            sum(
+                "Mechanism: Subset design, proven best." in sentence
+                for sentence in said
+            )
+            == 2
+        )
         (spent,) = (
-            one for one in said if one.endswith(" at most.") and "spends" in one
+            sentence
+            for sentence in said
+            if sentence.endswith(" at most.") and "spends" in sentence
         )
         shown = float(spent.split()[-3])  # never smaller than it is
-        assert made.most_spent - 1e-9 <= shown < made.most_spent + 1e-4
+        assert planned.most_spent - 1e-9 <= shown < planned.most_spent + 1e-4
 
 
 # Promises
@@ -356,40 +383,38 @@ def test_the_better_design_is_named():
     ],
 )
 def test_the_factor_is_that_of_the_largest_pair(rule, said):
-    promise, *more = promises(plan(f"rule = {rule}\n{levels(1.0, 3.0)}"))
+    promise, *others = promises(plan(f"rule = {rule}\n{levels(1.0, 3.0)}"))
     assert said in promise
-    assert len(more) == ("inf" in rule)
+    assert len(others) == ("inf" in rule)
 
 
 def test_one_sided_budgets_promise_both_directions_and_are_offered_under_the_rule_min():
-    made = plan(f'rule = "one-sided"\n{levels(1.0, 3.0)}')
-    assert promises(made) == [
+    planned = plan(f'rule = "one-sided"\n{levels(1.0, 3.0)}')
+    assert promises(planned) == [
         "q0: No report raises the odds of an answer against any other more than 2.72-fold for 'a' "
         "and 20.09-fold for 'b', whoever looks and whatever they know; it may lower them up to "
         "20.09-fold: somebody may become known to be WITHOUT an answer."
     ]
-    assert made.questions[0].one_sided is None
+    assert planned.questions[0].one_sided is None
     usual = plan(f'rule = "min"\n{levels(1.0, 3.0)}')
     (offer,) = (
-        one
-        for one in sentences(plan_blocks(usual))
-        if one.startswith("One-sided budgets")
+        sentence
+        for sentence in sentences(plan_blocks(usual))
+        if sentence.startswith("One-sided budgets")
     )
-    saved = 1 - made.questions[0].total_error / usual.questions[0].total_error
+    saved = 1 - planned.questions[0].total_error / usual.questions[0].total_error
     assert (
         f"would have {100 * saved:.1f} % less error: a report may then speak against"
         in offer
     )
     row = next(
-        one
-        for one in compare_plans(usual, made)
-        if one.what == "said against (epsilon)"
+        difference
+        for difference in compare_plans(usual, planned)
+        if difference.what == "said against (epsilon)"
     )
-    assert (row.level, row.first, row.second) == (
-        "a",
-        pytest.approx(1.0),
-        pytest.approx(3.0),
-    )
+    assert row.level == "a"
+    assert row.first == pytest.approx(1.0)
+    assert row.second == pytest.approx(3.0)
     alike = plan(f'rule = "min"\n{levels(1.0, 1.0)}').questions[0]
     assert alike.one_sided is None  # nothing would change
 
@@ -405,13 +430,21 @@ def test_one_sided_budgets_promise_both_directions_and_are_offered_under_the_rul
         ),
         ([[0.1, inf], [inf, 0.1]], 2, "1.11-fold", "NO BUDGET PROTECTS 'a' FROM 'b': "),
         (
-            [[9, inf, 1], [inf, 9, inf], [1, inf, 9]],
+            [
+                [9, inf, 1],
+                [inf, 9, inf],
+                [1, inf, 9],
+            ],
             1,
             "2.72-fold",
             "PROTECTS 'b' FROM 'a', 'c'",
         ),
         (
-            [[1, inf, 1], [inf, 1, 1], [1, 1, 1]],
+            [
+                [1, inf, 1],
+                [inf, 1, 1],
+                [1, 1, 1],
+            ],
             1,
             "2.72-fold",
             "",
@@ -420,13 +453,15 @@ def test_one_sided_budgets_promise_both_directions_and_are_offered_under_the_rul
 )
 def test_what_no_budget_protects_is_said_in_capitals(rule, items, promised, openly):
     """In the plan and of the file; nothing is promised of answers that are told as they are."""
-    made = plan(f"rule = {rule}\n{levels(*np.ones(len(rule)), items=items)}")
-    *first, last = promises(made)
-    assert [promised in one for one in first] == [True] * bool(promised and openly)
+    planned = plan(f"rule = {rule}\n{levels(*np.ones(len(rule)), items=items)}")
+    *first, last = promises(planned)
+    assert [promised in sentence for sentence in first] == [True] * bool(
+        promised and openly
+    )
     assert openly in last
     assert ("NO BUDGET" in last) == bool(openly)
-    *notes, proof = sentences(verification_blocks(survey_parameters(made)))
-    assert [openly in one for one in notes] == [True] * bool(openly)
+    *notes, proof = sentences(verification_blocks(survey_parameters(planned)))
+    assert [openly in note for note in notes] == [True] * bool(openly)
     assert ("keeps its promised budget" if promised else "protects nothing") in proof
 
 
@@ -446,9 +481,9 @@ def test_promises_of_every_kind_of_question():
         'level = [{name = "r", epsilon = 1, items = ["x"], yes_counts = [40]}]\n'
         '[question.sampling]\nrelies_on = "aggregates-only"\n'
     )
-    made = plan(MEAN, f"{SETS}padding_length = 2\n", rare)
-    number, sets, *views = promises(made)
-    most = math.exp(next(row.spent for row in made.spending if row.question == "q0"))
+    planned = plan(MEAN, f"{SETS}padding_length = 2\n", rare)
+    number, sets, *views = promises(planned)
+    most = math.exp(next(row.spent for row in planned.spending if row.question == "q0"))
     assert number.startswith(
         "q0: No report changes the odds between two numbers, or a number"
     )
@@ -459,9 +494,9 @@ def test_promises_of_every_kind_of_question():
     assert len(views) == 3
     assert "INFINITE" in views[1]
     cap = f"{SETS}padding_length = 2\n[question.sets]\ncap = 2\n"
-    whole, one = promises(plan(cap))
+    whole, one_item = promises(plan(cap))
     assert "more than 7.39-fold" in whole
-    assert "change at most 2.72-fold" in one
+    assert "change at most 2.72-fold" in one_item
     drawn = SETS.replace("level", 'padding_length = 2\nmechanism = "opt0"\nlevel', 1)
     assert "fold where the least protected is 'rare' and" in promises(plan(drawn))[0]
     many = plan(levels(*(1 + k / 10 for k in range(15)), items=2))
@@ -505,8 +540,8 @@ def test_a_caution_says_what_is_promised_of_the_same_report():
 def test_odds_that_are_lowered_by_level_are_said_in_english():
     """Of more than four levels with different odds, "up to from 1.23-fold" was said."""
     budgets = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
-    one = question('rule = "one-sided"\n' + levels(*budgets))
-    assert not any("up to from" in said for said in promises_of(one))
+    planned = question('rule = "one-sided"\n' + levels(*budgets))
+    assert not any("up to from" in said for said in promises_of(planned))
 
 
 # Known groups
@@ -524,7 +559,7 @@ def test_a_group_of_which_nobody_is_expected_has_no_error():
     """A population of 0 divided by zero, once the parameters had been written."""
     blocks = plan_blocks(with_groups("population = { north = 1, east = 0 }"))
     (table,) = [x for x in blocks if isinstance(x, Table) and "region" in x.title]
-    assert [one.cells[1] for one in table.columns] == ["east", "0", "no share"]
+    assert [column.cells[1] for column in table.columns] == ["east", "0", "no share"]
     assert "Fewer than 300 people are expected in 'east'." in sentences(blocks)
 
 
@@ -535,4 +570,4 @@ def test_groups_without_a_population_are_said_to_be_assumed():
         ("population = { north = 1, east = 1 }", False),
     ):
         said = sentences(plan_blocks(with_groups(population)), tone="note")
-        assert any(one.startswith(assumed) for one in said) == shown
+        assert any(sentence.startswith(assumed) for sentence in said) == shown

@@ -13,9 +13,9 @@ def plain(epsilon, m):
     return PrivacyPolicy([epsilon] * m, [1] * m)
 
 
-def worst_case(wanted):
+def worst_case(numbers):
     """Any one person's error, all numbers counting alike."""
-    p, m = np.shape(wanted)
+    p, m = np.shape(numbers)
     return [Scenario(person, np.eye(p)) for person in np.eye(m)]
 
 
@@ -25,12 +25,12 @@ def cumulative(d):
 
 def random_question(rng, m=4, p=2, k=3):
     """Random wanted numbers, populations and directions."""
-    wanted = rng.normal(size=(p, m))
+    numbers = rng.normal(size=(p, m))
     scenarios = [
         Scenario(rng.dirichlet(np.ones(m)), rng.normal(size=(2, p)), drawn=bool(i % 2))
         for i in range(k)
     ]
-    return wanted, scenarios
+    return numbers, scenarios
 
 
 def rays_of(policy):
@@ -69,21 +69,21 @@ def by_hand(budgets):
     return np.array(sorted(rays))
 
 
-def dense(logs, wanted, scenarios):
+def dense(logs, numbers, scenarios):
     """The primal over rays, given by logarithms: sums are 1, unbiased, quadratic over linear."""
     rays = np.exp(logs)
     rays = rays / np.sqrt(rays.max(axis=1) * rays.min(axis=1))[:, None]
-    p = len(wanted)
+    p = len(numbers)
     n = len(rays)
     theta = cp.Variable(n, nonneg=True)
     z = cp.Variable((p, n))
     worst = cp.Variable()
-    rows = [rays.T @ theta == 1, z @ rays == wanted]
+    rows = [rays.T @ theta == 1, z @ rays == numbers]
     for scenario in scenarios:
         moved = scenario.directions @ z
         shares = rays @ scenario.population
         terms = [shares[o] * cp.quad_over_lin(moved[:, o], theta[o]) for o in range(n)]
-        error = cp.sum(cp.hstack(terms)) - scenario.known(wanted)
+        error = cp.sum(cp.hstack(terms)) - scenario.known(numbers)
         rows.append(error <= (worst if scenario.cap is None else scenario.cap))
     problem = cp.Problem(cp.Minimize(worst), rows)
     problem.solve(solver=cp.CLARABEL)

@@ -113,9 +113,12 @@ def test_estimator_and_variances_are_those_of_every_output_written_out(item_coun
         T.T, np.linalg.solve(J, law / share), rtol=1e-9, atol=1e-11
     )
     seconds = law @ np.square(T)  # E[T^2 | answer], shape (answer, item)
-    other, own = types.variances(g)
+    other, own_variance = types.variances(g)
     for k, i in product(range(levels.size), repeat=2):
-        expected = own[levels[k]] + 1 if k == i else other[levels[k], levels[i]]
+        if k == i:
+            expected = own_variance[levels[k]] + 1
+        else:
+            expected = other[levels[k], levels[i]]
         assert seconds[k, i] == pytest.approx(expected, rel=1e-11)
     weights = rng.random(len(item_counts))
     errors = seconds @ weights[levels] - weights[levels]
@@ -135,11 +138,11 @@ def test_levels_of_one_group_have_their_own_errors():
     types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
     policy = PrivacyPolicy(np.full(2, np.log(4)), [1, 2], names=["one", "two"])
     design = SubsetDesign(policy, types, [0, 0], [1.0], Objective(weights=[1.0, 5.0]))
-    other, own = types.variances(types.estimator([1.0]))
-    first = 10 * other[0, 0] + own[0]
-    second = 6 * other[0, 0] + 5 * own[0]
+    other, own_variance = types.variances(types.estimator([1.0]))
+    first = 10 * other[0, 0] + own_variance[0]
+    second = 6 * other[0, 0] + 5 * own_variance[0]
     assert design.objective_value == pytest.approx(max(first, second), rel=1e-12)
-    np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own[0])
+    np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own_variance[0])
 
 
 KEEP = 0.75
@@ -148,7 +151,11 @@ RESPONDENTS = PrivacyPolicy([np.log(3)] * 2, [1, 1], names=["no", "yes"])
 ESTIMATOR = (np.array([[0.0, 1.0]]) - (1 - KEEP)) / (2 * KEEP - 1)
 
 
-about = {"policy": RESPONDENTS, "wanted": [[0, 1]], "wanted_names": ("share of yes",)}
+about = {
+    "policy": RESPONDENTS,
+    "wanted": [[0, 1]],
+    "wanted_names": ("share of yes",),
+}
 response = partial(Channel, **about, matrix=MATRIX, estimator=ESTIMATOR)
 half = partial(Scenario, population=[0.5, 0.5], directions=np.eye(1))
 

@@ -9,14 +9,14 @@ import pytest
 
 from planner import Channel, ConvergenceError, InfeasibleError, PrivacyPolicy, Scenario
 from planner.solvers.channel_search import (
+    ChannelProblem,
     Ends,
-    _ChannelProblem,
-    _claim,
     best_estimator,
+    claim,
     solve_channel,
     unbiased,
 )
-from planner.solvers.game import lower_bound
+from planner.solvers.game import Multipliers, lower_bound
 from planner.solvers.generation import generate
 from planner.solvers.rays import vertices, windows_of
 from tests.refusals import refused
@@ -46,14 +46,18 @@ def test_two_symbols_are_randomised_response(epsilon):
 @pytest.mark.parametrize(
     ("epsilons", "value"),
     [
-        ([1.0] * 5, 9.646301), ([2.0] * 5, 1.794271), ([1.0] * 8, 23.052303), ([2.0] * 8, 4.389066),
-        ([1.0] * 12, 46.642292), ([0.5] * 4 + [2.0] * 4, 90.001072),
+        ([1.0] * 5, 9.646301),
+        ([2.0] * 5, 1.794271),
+        ([1.0] * 8, 23.052303),
+        ([2.0] * 8, 4.389066),
+        ([1.0] * 12, 46.642292),
+        ([0.5] * 4 + [2.0] * 4, 90.001072),
     ],
-)  # fmt: skip
+)
 def test_cumulative_counts(epsilons, value):
-    wanted = cumulative(len(epsilons))
+    numbers = cumulative(len(epsilons))
     policy = PrivacyPolicy(epsilons, [1] * len(epsilons))
-    channel = solve_channel(policy, wanted, worst_case(wanted))
+    channel = solve_channel(policy, numbers, worst_case(numbers))
     assert channel.worst_error == pytest.approx(value, abs=1e-6)
     assert channel.certificate.relative_gap < 1e-6
     assert channel.certificate.over == "mechanisms"
@@ -68,35 +72,41 @@ def test_cumulative_counts(epsilons, value):
 @pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
 def test_dense_program(rule, seed):
     rng = np.random.default_rng(seed)
-    wanted, scenarios = random_question(rng)
+    numbers, scenarios = random_question(rng)
     bounds = rng.uniform(0.6, 2.5, (4, 4))
-    chosen = rule if rule != "matrix" else (bounds + bounds.T) / 2
+    if rule != "matrix":
+        chosen = rule
+    else:
+        chosen = (bounds + bounds.T) / 2
     policy = PrivacyPolicy(rng.uniform(0.6, 2.5, 4), [1] * 4, chosen)
-    channel = solve_channel(policy, wanted, scenarios)
+    channel = solve_channel(policy, numbers, scenarios)
     assert channel.certificate.relative_gap < 1e-6
     assert (
         channel.certificate.over == "linear mechanisms"
     )  # which of three populations is it?
     assert channel.worst_error == pytest.approx(
-        dense(rays_of(policy), wanted, scenarios), rel=1e-5
+        dense(rays_of(policy), numbers, scenarios), rel=1e-5
     )
-    one = solve_channel(policy, wanted, scenarios[:1]).certificate
-    assert (one.over, one.lower_bound < channel.worst_error) == ("mechanisms", True)
+    certificate = solve_channel(policy, numbers, scenarios[:1]).certificate
+    assert certificate.over == "mechanisms"
+    assert certificate.lower_bound < channel.worst_error
 
 
 def test_whom_a_bound_is_about():
     person = np.array([1.0, 0])
     other = np.array([0, 1.0])
     mixed = np.array([0.5, 0.5])
-    for about, over in (
+    for scenarios, over in (
         ([(mixed, False)], "mechanisms"),
         ([(person, False), (other, False)], "mechanisms"),
         ([(person, False), (mixed, False)], "linear mechanisms"),
         ([(person, False), (other, True)], "linear mechanisms"),
     ):
-        assert _claim([Scenario(who, np.eye(2), drawn) for who, drawn in about]) == over
+        assert (
+            claim([Scenario(who, np.eye(2), drawn) for who, drawn in scenarios]) == over
+        )
     turned = [Scenario(person, np.eye(2)), Scenario(other, 2 * np.eye(2))]
-    assert _claim(turned) == "linear mechanisms"
+    assert claim(turned) == "linear mechanisms"
 
 
 def test_reports_that_do_not_tell_a_number_are_refused():
@@ -109,23 +119,23 @@ def test_reports_that_do_not_tell_a_number_are_refused():
 
 def test_a_cap_is_kept_and_costs():
     rng = np.random.default_rng(3)
-    wanted, scenarios = random_question(rng)
+    numbers, scenarios = random_question(rng)
     free = scenarios[:1]
     policy = plain(1.0, 4)
-    alone = solve_channel(policy, wanted, free)
+    alone = solve_channel(policy, numbers, free)
     other = scenarios[2]
     unseen = alone.error(other)
-    least = solve_channel(policy, wanted, [other]).worst_error
+    least = solve_channel(policy, numbers, [other]).worst_error
     cap = least + 0.3 * (unseen - least)
     capped = Scenario(other.population, other.directions, other.drawn, cap)
-    both = solve_channel(policy, wanted, [*free, capped])
+    both = solve_channel(policy, numbers, [*free, capped])
     assert both.error(capped) <= cap * (1 + 1e-6)
     assert both.worst_error > alone.worst_error * (1 + 1e-3)
-    independent = dense(rays_of(policy), wanted, [*free, capped])
+    independent = dense(rays_of(policy), numbers, [*free, capped])
     assert both.worst_error == pytest.approx(independent, rel=1e-5)
     impossible = Scenario(other.population, other.directions, other.drawn, least / 2)
     with refused("The caps cannot be kept", kind=InfeasibleError):
-        solve_channel(policy, wanted, [*free, impossible])
+        solve_channel(policy, numbers, [*free, impossible])
 
 
 # -- nothing beats the bound --------------------------------------------------------------------
@@ -135,8 +145,8 @@ def test_a_cap_is_kept_and_costs():
 def test_random_private_mechanisms_never_beat_the_bound(rule):
     rng = np.random.default_rng(7)
     policy = PrivacyPolicy([0.8, 1.1, 1.9, 2.0], [1] * 4, rule)
-    wanted, scenarios = random_question(rng)
-    channel = solve_channel(policy, wanted, scenarios)
+    numbers, scenarios = random_question(rng)
+    channel = solve_channel(policy, numbers, scenarios)
     rays = np.exp(rays_of(policy))
     closest = np.inf
     for trial in range(300):
@@ -156,8 +166,8 @@ def test_random_private_mechanisms_never_beat_the_bound(rule):
                 break
         if np.linalg.matrix_rank(mixed, tol=1e-8) < 4:
             continue
-        estimator = best_estimator(wanted, scenarios, rng.dirichlet(np.ones(3)), mixed)
-        other = Channel(policy, wanted, ("a", "b"), mixed, estimator, scenarios)
+        estimator = best_estimator(numbers, scenarios, rng.dirichlet(np.ones(3)), mixed)
+        other = Channel(policy, numbers, ("a", "b"), mixed, estimator, scenarios)
         assert other.max_violation < 1e-12
         closest = min(closest, other.worst_error / channel.certificate.lower_bound)
     assert 1 <= closest < 1.2  # and they do come near
@@ -170,7 +180,7 @@ def enclosed(power):
     return value * (1 - Fraction(1, 10**50)), value * (1 + Fraction(1, 10**50))
 
 
-def proven_exactly(policy, wanted, at):
+def proven_exactly(policy, numbers, multipliers):
     """What the multipliers prove of everybody's worst error, in fractions, at all true rays."""
     exact = np.vectorize(Fraction)
     epsilons = exact(policy.epsilons)
@@ -184,9 +194,9 @@ def proven_exactly(policy, wanted, at):
     pairs = {(x, y): budgets[x, y] for x, y in permutations(range(m), 2)}
     pairs = {pair: budget for pair, budget in pairs.items() if budget is not None}
     unit = max(budget.denominator for budget in pairs.values())
-    alpha = exact(at.alpha[0])
-    rows = exact(at.rows)
-    sigma = exact(at.scenarios)
+    alpha = exact(multipliers.alpha[0])
+    rows = exact(multipliers.rows)
+    sigma = exact(multipliers.scenarios)
     largest = Fraction(0)
     for point in vertices(
         m, {pair: int(budget * unit) for pair, budget in pairs.items()}
@@ -195,17 +205,20 @@ def proven_exactly(policy, wanted, at):
             [enclosed(Fraction(z - max(point), unit)) for z in point]
         ).T
         ends = [
-            (np.where(by < 0, high, low) @ by, np.where(by < 0, low, high) @ by)
-            for by in (*alpha.T, rows)
+            (
+                np.where(weights < 0, high, low) @ weights,
+                np.where(weights < 0, low, high) @ weights,
+            )
+            for weights in (*alpha.T, rows)
         ]
         charge = sum(max(-least, most) ** 2 for least, most in ends[:-1]) / (
             low @ sigma
         )
         assert ends[-1][0] > 0
         largest = max(largest, charge / ends[-1][0])
-    reach = sum((exact(wanted) * alpha.T).ravel())
-    known = (exact(wanted) ** 2).sum(axis=0) @ sigma
-    return (reach**2 / (largest * sum(rows)) - known) / sum(sigma)
+    reach = sum((exact(numbers) * alpha.T).ravel())
+    known_part = (exact(numbers) ** 2).sum(axis=0) @ sigma
+    return (reach**2 / (largest * sum(rows)) - known_part) / sum(sigma)
 
 
 @pytest.mark.parametrize("case", ["min", "avg", "small", "matrix", "chain"])
@@ -224,17 +237,21 @@ def test_the_bound_stands_at_the_true_windows(case):
         for i, budget in enumerate((0.7, 50, 50, 49.9)):
             rule[i, i + 1] = rule[i + 1, i] = budget
     policy = PrivacyPolicy(epsilons, [1] * 5, rule)
-    wanted = cumulative(5)
-    question = _ChannelProblem(policy, wanted, worst_case(wanted))
+    numbers = cumulative(5)
+    question = ChannelProblem(policy, numbers, worst_case(numbers))
     oracle = Ends(question, windows_of(policy, np.arange(5)))
     rng = np.random.default_rng(2)
     best = generate(question.game, oracle, 1e-9).answer.multipliers
     nearest = np.inf
     for _ in range(8):  # of any multipliers, not only those whose ratio is at most 1
-        at = best._replace(rows=best.rows * rng.uniform(0.8, 0.9))
-        at = at._replace(alpha=(at.alpha[0] * rng.normal(1, 1e-6, at.alpha[0].shape),))
-        stated = lower_bound(question.game, at, oracle.prove(at)[1]) * question.unit
-        spare = proven_exactly(policy, wanted, at) / Fraction(stated) - 1
+        rows = best.rows * rng.uniform(0.8, 0.9)
+        alpha = best.alpha[0] * rng.normal(1, 1e-6, best.alpha[0].shape)
+        multipliers = Multipliers((alpha,), rows, best.scenarios)
+        stated = (
+            lower_bound(question.game, multipliers, oracle.prove(multipliers)[1])
+            * question.unit
+        )
+        spare = proven_exactly(policy, numbers, multipliers) / Fraction(stated) - 1
         assert spare >= 0
         nearest = min(nearest, float(spare))
     assert nearest < (1e-7 if case == "small" else 1e-11)

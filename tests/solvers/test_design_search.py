@@ -99,7 +99,11 @@ def test_many_items(budgets, items, error, within):
 def test_the_variances_of_the_published_example():
     """A person of level k (row) to another item of level i (column): printed to four digits."""
     design = best_design(PrivacyPolicy(SCALED, (5, 5, 90)), tolerance=1e-9)
-    expected = [(7.744, 4.198, 1.250), (9.196, 5.375, 1.138), (6.073, 3.939, 1.396)]
+    expected = [
+        (7.744, 4.198, 1.250),
+        (9.196, 5.375, 1.138),
+        (6.073, 3.939, 1.396),
+    ]
     np.testing.assert_allclose(design.variances.other, expected, atol=6e-4)
     assert np.ptp(design.level_errors) < 1e-6
 
@@ -114,7 +118,13 @@ def test_what_newtons_steps_went_round_in_circles_for():
 
 FAR = [  # even weights of first types leave means 1e-10 apart; no weights of splits sum to 1
     PrivacyPolicy(
-        [1] * 3, [327, 678, 944], [[8.6, 8.8, 9.8], [8.8, 6.0, 5.9], [9.8, 5.9, 2.2]]
+        [1] * 3,
+        [327, 678, 944],
+        [
+            [8.6, 8.8, 9.8],
+            [8.8, 6.0, 5.9],
+            [9.8, 5.9, 2.2],
+        ],
     ),
     PrivacyPolicy([2.7, 2.2, 0.055, 0.83, 5.4], [52, 233, 22, 198, 247], "avg"),
 ]
@@ -153,7 +163,10 @@ def _apart(policy):
     pairs, level = pairs_of(policy)
     ones = np.ones(level.size)
     if policy.rule_name != "matrix":
-        against = {} if policy.against is None else {"against": policy.against[level]}
+        if policy.against is None:
+            against = {}
+        else:
+            against = {"against": policy.against[level]}
         return PrivacyPolicy(
             policy.epsilons[level], ones, policy.rule_name, **against
         ), level
@@ -168,7 +181,7 @@ def dense_bounds(policy, weights=None, prior=None):
         np.sqrt((np.ones(policy.size) if weights is None else weights)[level])
     )
     if prior is None:
-        people = [Scenario(one, root) for one in np.eye(level.size)]
+        people = [Scenario(person, root) for person in np.eye(level.size)]
     else:
         people = [Scenario((prior / policy.item_counts)[level], root)]
     channel = solve_channel(items, np.eye(level.size), people, tolerance=1e-8)
@@ -192,13 +205,18 @@ def test_random_policies_agree(rule, kind):
     rng = np.random.default_rng(9)
     for _ in range(6 if kind == "plain" else 2):
         policy = _random(rng, rule)
-        weights = (
-            rng.uniform(0.2, 3, policy.size) if kind in ("weights", "both") else None
-        )
-        prior = (
-            rng.dirichlet(np.ones(policy.size)) if kind in ("prior", "both") else None
-        )
-        name = "worst-case" if prior is None else "expected"
+        if kind in ("weights", "both"):
+            weights = rng.uniform(0.2, 3, policy.size)
+        else:
+            weights = None
+        if kind in ("prior", "both"):
+            prior = rng.dirichlet(np.ones(policy.size))
+        else:
+            prior = None
+        if prior is None:
+            name = "worst-case"
+        else:
+            name = "expected"
         design = best_design(policy, Objective(name, weights=weights, prior=prior))
         assert design.certificate.relative_gap <= 1e-6
         bound, reached = dense_bounds(policy, weights, prior)
@@ -265,8 +283,12 @@ def test_random_mechanisms_never_beat_the_bound(rule):
         )
         assert np.allclose(law.sum(axis=0), 1)
         share = rng.choice([0.0, 0.01, 0.3])
-        mixed = np.vstack([law * (1 - share), best * share]) if i % 2 else law
-        mixed = np.vstack([law * share, best * (1 - share)]) if i % 3 == 0 else mixed
+        if i % 2:
+            mixed = np.vstack([law * (1 - share), best * share])
+        else:
+            mixed = law
+        if i % 3 == 0:
+            mixed = np.vstack([law * share, best * (1 - share)])
         error = _least_error(mixed, prior)
         assert error >= bound * (1 - 1e-12)
         nearest = min(nearest, error / bound)
@@ -276,10 +298,10 @@ def test_random_mechanisms_never_beat_the_bound(rule):
 def test_a_little_more_budget_would_beat_it():
     """The test above can fail: budgets 2 % larger have mechanisms below the bound."""
     policy = PrivacyPolicy([1.0, 2.0], [2, 3])
-    more = best_design(PrivacyPolicy([1.02, 2.04], [2, 3]))
+    slightly_more = best_design(PrivacyPolicy([1.02, 2.04], [2, 3]))
     design = best_design(policy)
     prior = np.repeat(design.prior / policy.item_counts, policy.item_counts)
-    law = written_out(more.types)[0].T
+    law = written_out(slightly_more.types)[0].T
     assert _least_error(law, prior) < 0.98 * design.certificate.lower_bound
 
 
@@ -303,9 +325,9 @@ def _of_some_types(rule, seed=22):
         game = problem.game(problem.weights)
         types = _all_types(problem)
         some = problem.columns(types[rng.random(len(types)) < 0.3])
-        at = saddle(game, some, 1e-9).multipliers
-        every = ratios(game, at, problem.columns(types))
-        yield types, every, counts.Priced(Counts(problem, 1e-6, NONE), at)
+        multipliers = saddle(game, some, 1e-9).multipliers
+        every = ratios(game, multipliers, problem.columns(types))
+        yield types, every, counts.Priced(Counts(problem, 1e-6, NONE), multipliers)
 
 
 @pytest.mark.parametrize("rule", ["min", "avg"])
@@ -363,9 +385,10 @@ def test_a_careless_solver_proves_less_and_never_too_much(rule):
     bounds = []
     for _ in range(40):
         size = 10.0 ** rng.uniform(-6, -1)
-        wrong = right._replace(
-            alpha=tuple(one * rng.normal(1, size, one.shape) for one in right.alpha),
-            rows=right.rows * rng.normal(1, size, right.rows.shape),
+        wrong = Multipliers(
+            tuple(block * rng.normal(1, size, block.shape) for block in right.alpha),
+            right.rows * rng.normal(1, size, right.rows.shape),
+            right.scenarios,
         )
         bounds.append(
             problem.items * lower_bound(game, wrong, oracle.prove(wrong, 1e-8)[1])
@@ -392,8 +415,8 @@ def test_a_search_cut_short_gives_a_design_with_an_honest_gap(limits, monkeypatc
     monkeypatch.setattr(
         design_search, "_tables", lambda *_: []
     )  # that would be better, cut early
-    for place, limit in limits.items():
-        monkeypatch.setattr(f"planner.solvers.{place}", limit)
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"planner.solvers.{name}", limit)
     design = best_design(policy)
     certificate = design.certificate
     assert certificate.lower_bound <= least * (1 + 1e-7)
@@ -419,13 +442,13 @@ def test_what_nobody_minds_is_estimated_and_its_least_weight_charged(weights, so
     asked = Objective(weights=weights)
     fewer = Objective(weights=np.maximum(weights, 1e-9))
     tiny = fewer.coefficients(policy, 0.0)
-    found = solved(policy, objective=asked)
+    table = solved(policy, objective=asked)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Objective, "coefficients", lambda *_: tiny)
         less = solved(policy, objective=fewer).objective_value
-    proof = found.certificate
-    assert found.worst_case_mse < 1e5
-    assert found.objective_value / proof.solved_bound - 1 < 1e-6
+    proof = table.certificate
+    assert table.worst_case_mse < 1e5
+    assert table.objective_value / proof.solved_bound - 1 < 1e-6
     assert proof.lower_bound <= less * (1 + 1e-6)
     assert less < (1 - 1e-6) * proof.solved_bound
     assert proof.relative_gap < 0.05
@@ -437,7 +460,10 @@ def test_large_budgets_have_a_bound_above_zero(budget):
     assert design.worst_case_mse < 0.05
     assert design.certificate.lower_bound > 0
     # Errors of 1e-5 a person leave few digits: how many depends on how a processor rounds.
-    allowed = 1e-3 if budget < 14 else 1e-2
+    if budget < 14:
+        allowed = 1e-3
+    else:
+        allowed = 1e-2
     assert design.certificate.relative_gap < allowed
 
 
@@ -469,17 +495,17 @@ def test_columns_of_which_no_weights_make_probabilities_are_no_design():
     for _ in range(8):
         window = rng.integers(0, len(problem.windows.low), (9, 1))
         counts = rng.integers(0, 6, (9, 6))
-        at = (
+        point = (
             Multipliers((), np.zeros(6), np.ones(6) / 6),
             rng.random(9),
             0.0,
             0.0,
             np.zeros(0),
         )
-        found = Generated(
-            problem.columns(np.hstack([window, counts])), SaddlePoint(*at), 0.0, 0.0
+        generated = Generated(
+            problem.columns(np.hstack([window, counts])), SaddlePoint(*point), 0.0, 0.0
         )
-        designs.append(design_search._types_of(problem, found))
+        designs.append(design_search.types_of(problem, generated))
     assert 0 < designs.count(None) < 8
 
 

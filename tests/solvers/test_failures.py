@@ -63,17 +63,15 @@ FAILED = {
     "unbounded": UnboundedError,
 }  # optimal: without a value
 STATUSES = [
-    f"{one}{how}" for one in (*FAILED, "optimal") for how in ("", "_inaccurate")
+    f"{outcome}{how}" for outcome in (*FAILED, "optimal") for how in ("", "_inaccurate")
 ]
 
 
 @pytest.mark.parametrize("status", [*STATUSES, "user_limit", "solver_error"])
 @every_model
 def test_conic_programs_that_fail(model, status, monkeypatch):
-    def fake(problem, **_):
-        problem._status = status
-
-    monkeypatch.setattr("cvxpy.Problem.solve", fake)
+    monkeypatch.setattr("cvxpy.Problem.solve", lambda _problem, **_: None)
+    monkeypatch.setattr("cvxpy.Problem.status", status)
     with pytest.raises(FAILED.get(status.split("_")[0], ConvergenceError)) as caught:
         solve(THREE, model, "conic")
     assert isinstance(caught.value, SolverError)
@@ -104,7 +102,8 @@ def test_auto_tries_the_other_method_and_says_so(monkeypatch):
         raise ConvergenceError("no")
 
     rng = np.random.default_rng(1)
-    small, large = (random_policy(rng, t, "matrix") for t in (3, 14))
+    small = random_policy(rng, 3, "matrix")
+    large = random_policy(rng, 14, "matrix")
     assert solve(small).method == "slsqp"
     assert solve(large).method == "conic"
     monkeypatch.setattr(general, "solve_slsqp", fail)

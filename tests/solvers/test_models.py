@@ -25,11 +25,16 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 
 
 def coordinates(model):
-    return 2 if model.name == "opt0" else 1
+    if model.name == "opt0":
+        return 2
+    return 1
 
 
 def _point(rng, model, t):
-    top = 0.45 if model.name == "opt2" else 3.0
+    if model.name == "opt2":
+        top = 0.45
+    else:
+        top = 3.0
     return rng.uniform(0.02 * top, top, (coordinates(model), t))
 
 
@@ -42,7 +47,7 @@ def test_slopes_and_curvatures_are_finite_differences(model, kind, seed):
     program = Program.of(policy, random_objective(rng, policy, kind), model)
     v = _point(rng, model, 4)
     weights = rng.dirichlet(np.ones(4))
-    total, branches, slope, own = program.pieces(v)
+    total, branches, slope, own_error = program.pieces(v)
     assert program.value(v) == pytest.approx(total + branches.max(), rel=1e-12)
     curvature = program.curvature(v, weights)
     for c in range(coordinates(model)):
@@ -52,20 +57,20 @@ def test_slopes_and_curvatures_are_finite_differences(model, kind, seed):
         ahead[c] += h
         behind[c] -= h
         for k in range(4):  # one level at a time: the sum mixes them
-            one = v.copy()
+            moved = v.copy()
             two = v.copy()
-            one[c, k] = ahead[c, k]
+            moved[c, k] = ahead[c, k]
             two[c, k] = behind[c, k]
-            rise = (program.pieces(one)[0] - program.pieces(two)[0]) / (2 * h[k])
+            rise = (program.pieces(moved)[0] - program.pieces(two)[0]) / (2 * h[k])
             assert slope[c, k] == pytest.approx(
                 rise, rel=1e-5, abs=1e-6 * abs(total) / v[c, k]
             )
         up = program.pieces(ahead)
         down = program.pieces(behind)
         close = {"rtol": 1e-5, "atol": 1e-6 * float(np.max(abs(branches) / v[c]))}
-        np.testing.assert_allclose(own[c], (up[1] - down[1]) / (2 * h), **close)
+        np.testing.assert_allclose(own_error[c], (up[1] - down[1]) / (2 * h), **close)
         bend = (up[2] + weights * up[3] - down[2] - weights * down[3]) / (2 * h)
-        size = np.abs(slope + weights * own).max() / v[c]
+        size = np.abs(slope + weights * own_error).max() / v[c]
         assert np.all(
             np.abs(curvature[:, c] - bend) <= 1e-5 * np.abs(bend) + 1e-6 * size
         )
@@ -189,10 +194,13 @@ def test_the_proofs_own_sums_are_charged(model, rule, monkeypatch):
         program = Program.of(policy, Objective(), model)
         v = model.repair(policy, model.start(policy))
         claimed = certificate.prove(program, v).lower_bound
-        raw = [max(-one, 0.0) for one in seen["answer"].ineqlin.marginals.tolist()]
-        weights = [Fraction(one) for one in raw[: policy.size]]
-        exact = [one / sum(weights) for one in weights] + [
-            Fraction(one) for one in raw[12:]
+        raw = [
+            max(-marginal, 0.0)
+            for marginal in seen["answer"].ineqlin.marginals.tolist()
+        ]
+        weights = [Fraction(weight) for weight in raw[: policy.size]]
+        exact = [weight / sum(weights) for weight in weights] + [
+            Fraction(value) for value in raw[12:]
         ]
         total, branches, slope, _ = program.pieces(v)
         unit = Fraction(abs(total + branches.max()))

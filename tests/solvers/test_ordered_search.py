@@ -57,9 +57,10 @@ def test_eighteen_answers_keep_every_pair_as_integers_and_claim_no_bound():
     for first, row in enumerate(integers):
         for second, other in enumerate(integers):
             # A budget of 1 between any two of which one has it, else of 2: e = 2.71828182845904...
-            limit = (
-                2718281828459045235 if min(first, second) < 9 else 7389056098930650227
-            )
+            if min(first, second) < 9:
+                limit = 2718281828459045235
+            else:
+                limit = 7389056098930650227
             assert (row * 10**18 <= other * limit).all()
 
 

@@ -62,17 +62,17 @@ def test_a_proof_holds_wherever_the_search_stops(rule, model, seed):
     centre = reduction.at(total)
     saturated = reduction.saturated(total)[0]
     delta = float(rng.uniform(-0.9, 0.9)) * centre.min()
-    place = centre + delta * step
-    weights = np.eye(centre.size)[np.argmax(program.pieces(place)[1])]
-    at = Minimum(total, *2 * (Face(0.0, 0.0, 1.0, weights, saturated),))
-    v, stopped = reduced._KinkSearch(program, reduction, program)._proven(at, delta)
+    point = centre + delta * step
+    weights = np.eye(centre.size)[np.argmax(program.pieces(point)[1])]
+    minimum = Minimum(total, *2 * (Face(0.0, 0.0, 1.0, weights, saturated),))
+    v, stopped = reduced.KinkSearch(program, reduction, program).proven(minimum, delta)
     # The plane's least value over the corners of all (total, delta), in the coordinates.
-    fixed, branches, slope, own = program.pieces(place)
-    plane = slope + weights * own
-    way = np.where(saturated, *reduction.slopes)
+    fixed, branches, slope, own_slope = program.pieces(point)
+    plane = slope + weights * own_slope
+    along_total = np.where(saturated, *reduction.slopes)
     corners = []
     for end in reduction.ends:
-        moved = centre + (end - total) * way - place
+        moved = centre + (end - total) * along_total - point
         reach = reduction.at(end).min()
         corners += [moved + side * reach * step for side in (-1, 1)]
     least = (
@@ -81,10 +81,10 @@ def test_a_proof_holds_wherever_the_search_stops(rule, model, seed):
         + min(float(np.sum(plane * corner)) for corner in corners)
     )
     bound = stopped.lower_bound
-    value = program.value(place)
+    value = program.value(point)
     assert bound == pytest.approx(least, rel=1e-9, abs=1e-9 * size)
     assert bound <= min(best + 1e-9 * size, value)
-    np.testing.assert_allclose(v, place, rtol=1e-15)
+    np.testing.assert_allclose(v, point, rtol=1e-15)
     if (
         value > best + 1e-3 * size and program.policy.size > 1
     ):  # far off: it must say so
@@ -105,13 +105,13 @@ def test_a_parabola_with_a_kink(centre, kink, bend, guess):
         right = _face(bend * (x - centre) + (kink if x >= 0 else -kink), bend)
         return left, right
 
-    found = minimise_convex(faces, -6, 6, guess, np.zeros(1))
+    minimum = minimise_convex(faces, -6, 6, guess, np.zeros(1))
     best = np.clip(np.sign(centre) * max(abs(centre) - kink / bend, 0), -6, 6)
-    assert found.x == pytest.approx(best, abs=1e-7)
-    assert 0 <= found.share <= 1
-    if found.x == 0:  # the slopes of both sides cancel
+    assert minimum.x == pytest.approx(best, abs=1e-7)
+    assert 0 <= minimum.share <= 1
+    if minimum.x == 0:  # the slopes of both sides cancel
         left, right = (side.slope for side in faces(0))
-        assert found.share * left + (1 - found.share) * right == pytest.approx(
+        assert minimum.share * left + (1 - minimum.share) * right == pytest.approx(
             0, abs=1e-9
         )
 

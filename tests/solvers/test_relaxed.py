@@ -18,13 +18,14 @@ from planner import (
     solve,
 )
 from planner.solvers.counts import DesignProblem
-from planner.solvers.design_search import _coarser, _merged, best_design
+from planner.solvers.design_search import best_design, coarser, levels_merged
 from planner.solvers.rays import windows_of
-from planner.solvers.relaxed import _Forms, box_of, explicit, relaxed
+from planner.solvers.relaxed import Forms, box_of, explicit, relaxed
 from tests.mechanisms.decisions import mean_square_is
 from tests.policies import log_uniform
 
-TO_3, TO_2 = (partial(np.linspace, 1, most) for most in (3, 2))
+TO_3 = partial(np.linspace, 1, 3)
+TO_2 = partial(np.linspace, 1, 2)
 SCALED = (1, 1.2, 2)
 THREE = (1, 1.5, 2)
 VALUES = [  # rule, budgets, items, weights, prior, the largest bound of such forms
@@ -61,10 +62,14 @@ EXPLICIT = [  # rule, budgets, items, weights, the bound in closed form
 
 def problem_of(rule, budgets, items, weights=None, prior=None):
     policy = PrivacyPolicy(budgets, items, rule)
-    weights = (
-        np.ones(policy.size) if weights is None else np.array(weights, dtype=float)
-    )
-    prior = None if prior is None else np.array(prior)
+    if weights is None:
+        weights = np.ones(policy.size)
+    else:
+        weights = np.array(weights, dtype=float)
+    if prior is None:
+        prior = None
+    else:
+        prior = np.array(prior)
     windows = windows_of(policy, np.arange(policy.size))
     return DesignProblem(policy.item_counts, windows, weights, prior)
 
@@ -78,9 +83,9 @@ def proven(forms, close):
 )
 def test_known_values(rule, budgets, items, weights, prior, value):
     problem = problem_of(rule, budgets, items, weights, prior)
-    found = proven(_Forms(problem), 1e-9)
-    assert problem.items * found.bounds[0] == pytest.approx(value, rel=1e-8)
-    assert found.people.sum() == pytest.approx(1)
+    bound = proven(Forms(problem), 1e-9)
+    assert problem.items * bound.bounds[0] == pytest.approx(value, rel=1e-8)
+    assert bound.people.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("rule", "budgets", "items", "weights", "value"), EXPLICIT)
@@ -104,9 +109,10 @@ def conic(problem, people):
     (k, t) = low.shape
     root = np.sqrt(f)
     p = people / np.sqrt(f)
-    d, rows, shared, third = cp.Variable(t), cp.Variable(t), *(
-        cp.Variable((t, t), symmetric=True) for _ in range(2)
-    )  # fmt: skip
+    d = cp.Variable(t)
+    rows = cp.Variable(t)
+    shared = cp.Variable((t, t), symmetric=True)
+    third = cp.Variable((t, t), symmetric=True)
     both = cp.reshape(rows, (t, 1), order="C") @ p[None]
     wide = (both + both.T) / 2 - shared
     held = [cp.bmat([[wide, third], [third, np.eye(t)]]) >> 0]
@@ -126,34 +132,34 @@ def conic(problem, people):
 )
 def test_another_solver_proves_as_much(rule, budgets):
     problem = problem_of(rule, budgets, [20, 3, 30, 9][: len(budgets)])
-    found = proven(_Forms(problem), 1e-9)
-    assert problem.items * found.bounds[0] == pytest.approx(
-        conic(problem, found.people), rel=3e-6
+    bound = proven(Forms(problem), 1e-9)
+    assert problem.items * bound.bounds[0] == pytest.approx(
+        conic(problem, bound.people), rel=3e-6
     )
 
 
-def room(problem, found, types):
+def room(problem, bound, types):
     """By how much what a type has exceeds what it is charged, as a share of its people squared."""
     low, high = box_of(problem)
     window = types[:, 0]
     counts = types[:, 1:]
     u = low[window] + (high - low)[window] * counts / problem.item_counts
-    spread = ((high[window] - u) * (u - low[window])) @ found.within
-    covered = np.einsum("ni,ij,nj->n", u, found.shared, u)
-    return (covered - spread) / (u @ (found.people / np.sqrt(problem.item_counts))) ** 2
+    spread = ((high[window] - u) * (u - low[window])) @ bound.within
+    covered = np.einsum("ni,ij,nj->n", u, bound.shared, u)
+    return (covered - spread) / (u @ (bound.people / np.sqrt(problem.item_counts))) ** 2
 
 
 @pytest.mark.parametrize("rule", ["min", "avg", "one-sided"])
 def test_no_type_of_three_levels_exceeds_what_is_proven(rule):
     """Every type of every window: and some reach it, or less could be proven."""
     problem = problem_of(rule, THREE, [12, 9, 15])
-    found = relaxed(problem, 1e-9)
+    bound = relaxed(problem, 1e-9)
     splits = list(product(*(range(m + 1) for m in problem.item_counts)))
     windows = range(len(problem.windows.low))
     left = room(
-        problem, found, np.array([(e, *split) for e in windows for split in splits])
+        problem, bound, np.array([(e, *split) for e in windows for split in splits])
     )
-    scale = np.abs(found.shared).max()
+    scale = np.abs(bound.shared).max()
     assert -1e-9 * scale < left.min() < 0.01 * scale
 
 
@@ -162,15 +168,15 @@ def test_climbing_from_anywhere_exceeds_nothing(rule):
     """300 random types of twelve levels, each level's count in turn the one that leaves least."""
     problem = problem_of(rule, TO_2(12), [20] * 12)
     rng = np.random.default_rng(3)
-    found = relaxed(problem, 1e-5)
+    bound = relaxed(problem, 1e-5)
     types = rng.integers(21, size=(300, 13))
     types[:, 0] %= len(problem.windows.low)
     for level in np.tile(np.arange(1, 13), 3):
         tried = np.repeat(types[:, None], 21, axis=1)
         tried[:, :, level] = np.arange(21)
-        left = room(problem, found, tried.reshape(-1, 13)).reshape(-1, 21)
+        left = room(problem, bound, tried.reshape(-1, 13)).reshape(-1, 21)
         types = tried[np.arange(300), left.argmin(axis=1)]
-    assert left.min() > -1e-9 * np.abs(found.shared).max()
+    assert left.min() > -1e-9 * np.abs(bound.shared).max()
 
 
 @pytest.mark.parametrize("rule", ["min", "avg", "one-sided"])
@@ -181,26 +187,29 @@ def test_no_bound_is_above_the_best_over_all_rays(rule):
         policy = PrivacyPolicy(log_uniform(rng, 0.4, 3, 3), items, rule)
         best = best_design(policy, tolerance=1e-8).worst_case_mse
         problem = problem_of(rule, policy.epsilons, items)
-        for found in (proven(_Forms(problem), 1e-6), relaxed(problem, 1e-6)):
-            assert problem.items * found.bounds[0] <= best * (1 + 1e-12)
+        for bound in (proven(Forms(problem), 1e-6), relaxed(problem, 1e-6)):
+            assert problem.items * bound.bounds[0] <= best * (1 + 1e-12)
 
 
 def test_raised_budgets_of_groups_prove_less_than_their_levels():
     fine = problem_of("min", np.linspace(1, 1.2, 6), [20] * 6)
     raised = problem_of("min", np.linspace(1, 1.2, 6)[1::2], [40] * 3)
-    below, above = (relaxed(one).bounds[0] for one in (raised, fine))
+    below = relaxed(raised).bounds[0]
+    above = relaxed(fine).bounds[0]
     assert 0.9 * above < below < above
 
 
 def test_levels_of_a_group_weigh_alike_and_cost_about_as_much():
     budgets = TO_2(60)
     weights = [0, 1, 2] * 20
-    _, asked = _merged(PrivacyPolicy(budgets, [20] * 60), Objective(weights=weights))
-    groups = _coarser(asked)
+    _, asked = levels_merged(
+        PrivacyPolicy(budgets, [20] * 60), Objective(weights=weights)
+    )
+    groups = coarser(asked)
     assert np.unique(groups).tolist() == list(range(26))
-    of_groups = [asked.weights[1, groups == one] for one in range(26)]
-    assert {np.ptp(one) for one in of_groups} == {0}
-    assert [one.size for one in of_groups if not one[0]] == [
+    of_groups = [asked.weights[1, groups == group] for group in range(26)]
+    assert {np.ptp(group) for group in of_groups} == {0}
+    assert [group.size for group in of_groups if not group[0]] == [
         20
     ]  # nobody minds: all are one
     assert np.ptp(asked.policy.epsilons[groups == groups[1]]) < 0.1
@@ -208,10 +217,10 @@ def test_levels_of_a_group_weigh_alike_and_cost_about_as_much():
 
 def test_what_nobody_minds_is_charged():
     policy = PrivacyPolicy(TO_3(6), [20] * 6, "avg")
-    found = best_design(policy, Objective(weights=[1, 1, 1, 0, 1, 1]), tolerance=1e-4)
-    solved = found.certificate.solved_bound
-    asked = found.certificate.lower_bound
-    assert 0.99 * solved < asked < solved <= found.objective_value < 1.0001 * solved
+    design = best_design(policy, Objective(weights=[1, 1, 1, 0, 1, 1]), tolerance=1e-4)
+    solved = design.certificate.solved_bound
+    asked = design.certificate.lower_bound
+    assert 0.99 * solved < asked < solved <= design.objective_value < 1.0001 * solved
 
 
 @pytest.mark.parametrize(
@@ -252,11 +261,11 @@ def test_designs_of_many_levels(rule, budgets, items, gap):
 )
 def test_where_no_design_is_better_the_best_table_is_taken(rule, budgets, each, gap):
     policy = PrivacyPolicy(budgets, [each] * len(budgets), rule)
-    found = best_design(policy)
+    design = best_design(policy)
     table = solve(policy)
-    assert found.objective_value == table.objective_value
-    assert found.certificate.over == "mechanisms"
-    assert 0 < found.certificate.relative_gap < gap
+    assert design.objective_value == table.objective_value
+    assert design.certificate.over == "mechanisms"
+    assert 0 < design.certificate.relative_gap < gap
 
 
 def test_where_digits_end_bounds_in_closed_form_stay():
@@ -276,13 +285,13 @@ def test_a_search_that_proves_nothing_ends(monkeypatch):
     """No multipliers cover all columns: the work alone says when to take the table."""
     monkeypatch.setattr("planner.solvers.generation._MOST_MULTIPLICATIONS", 1e5)
     policy = PrivacyPolicy(np.linspace(6, 30, 7), [50_000] * 7, "avg")
-    found = best_design(
+    design = best_design(
         policy, Objective("expected", prior=[1 / 7] * 7), tolerance=1e-3
     )
-    assert found.certificate.lower_bound == 0
+    assert design.certificate.lower_bound == 0
     assert (
-        found.objective_value
-        <= solve(policy, objective=found.objective).objective_value
+        design.objective_value
+        <= solve(policy, objective=design.objective).objective_value
     )
 
 

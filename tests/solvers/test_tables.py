@@ -30,9 +30,19 @@ approx = pytest.approx
 METHODS = ("auto", "reduced", "slsqp", "conic", "literal")
 TABLE_2 = PrivacyPolicy([log(4), log(6)], [1, 4])
 THREE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
-BY_BUDGET = {0.5: 1015.294, 1.0: 239.723, 1.5: 97.236, 2.0: 48.490}
+BY_BUDGET = {
+    0.5: 1015.294,
+    1.0: 239.723,
+    1.5: 97.236,
+    2.0: 48.490,
+}
 BY_BUDGET |= {2.5: 26.897, 3.0: 15.934, 3.5: 9.890, 4.0: 6.369}
-BOXED = {0.5: 1019.235, 1.0: 243.146, 2.5: 28.021, 4.0: 6.401}
+BOXED = {
+    0.5: 1019.235,
+    1.0: 243.146,
+    2.5: 28.021,
+    4.0: 6.401,
+}
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_model = pytest.mark.parametrize("model", MODELS)
 every_rule = pytest.mark.parametrize("rule", RULES)
@@ -69,9 +79,10 @@ def browsing(budget):
     ],
 )
 def test_printed_tables(method, policy, error, a, b):
-    table = (
-        solve_literal(policy) if method == "literal" else solve(policy, method=method)
-    )
+    if method == "literal":
+        table = solve_literal(policy)
+    else:
+        table = solve(policy, method=method)
     assert table.worst_case_mse == error
     np.testing.assert_allclose([table.a, table.b], [a, b], rtol=0, atol=6e-7)
     assert table.certificate.relative_gap <= (1e-6 if method == "literal" else 1e-9)
@@ -159,17 +170,18 @@ def test_random_policies(part):
     rng = np.random.default_rng([2, part])
     for k in range(5):
         # Few levels are common and 30 are tried: SLSQP's time grows with the cube.
-        t = 30 if (part, k) == (0, 0) else int(log_uniform(rng, 1, 31, None))
+        if (part, k) == (0, 0):
+            t = 30
+        else:
+            t = int(log_uniform(rng, 1, 31, None))
         _agree(random_policy(rng, t, RULES[(5 * part + k) % 3]))
 
 
 def _methods(policy):
     general = ("slsqp", "conic")
-    return (
-        general
-        if policy.rule_name in ("matrix", "one-sided")
-        else ("reduced", *general)
-    )
+    if policy.rule_name in ("matrix", "one-sided"):
+        return general
+    return ("reduced", *general)
 
 
 @every_model

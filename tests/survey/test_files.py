@@ -431,7 +431,7 @@ def test_every_mistake_of_a_document_is_at_the_place_where_it_was_typed():
     question["level"][1]["epsilom"] = question["level"][1].pop("epsilon")
     survey, mistakes = settle(document)
     assert survey is None
-    assert [one.where for one in mistakes] == [
+    assert [mistake.where for mistake in mistakes] == [
         ("survey", "users"),
         ("question", 0, "level", 0, "item_count"),
         ("question", 0, "level", 1, "epsilom"),
@@ -459,15 +459,15 @@ def test_cells_may_be_text_and_blank_ones_are_left_out():
 
 def test_a_survey():
     survey = survey_from_text(GOOD)
-    assert (survey.name, survey.users) == ("health", 100_000)
+    assert survey.name == "health"
+    assert survey.users == 100_000
     (question,) = survey.questions
     severe, common = question.levels
-    assert (severe.name, severe.epsilon, severe.items) == (
-        "severe",
-        math.log(4),
-        ("HIV",),
-    )
-    assert (common.items, common.item_count) == ((), 4)
+    assert severe.name == "severe"
+    assert severe.epsilon == math.log(4)
+    assert severe.items == ("HIV",)
+    assert common.items == ()
+    assert common.item_count == 4
     assert question.policy.item_counts.tolist() == [1, 4]
     usual = GOOD.replace('rule = "min"', 'mechanism = ""').replace(
         'kind = "categorical"', ""
@@ -556,8 +556,10 @@ QUESTIONS = {
         ),
     ),
     "numbers": tuple(
-        Numeric(f"n{i}", 0, 90.5, preferences=one, epsilon=1.5, mean=40.25, sd=3.0)
-        for i, one in enumerate(PREFERENCES)
+        Numeric(
+            f"n{i}", 0, 90.5, preferences=preferences, epsilon=1.5, mean=40.25, sd=3.0
+        )
+        for i, preferences in enumerate(PREFERENCES)
     ),
     "few words": (Numeric("n", -1, 1, yes_no=True),),
 }
@@ -591,9 +593,9 @@ def test_every_example_is_read_and_written(path):
 )
 @settings(max_examples=100)
 def test_any_name_budget_and_item_is_read_back(levels, name, items):
-    made = tuple(Level(n, e, item_count=k) for n, e, k in levels)
+    rows = tuple(Level(n, e, item_count=k) for n, e, k in levels)
     questions = (
-        Categorical(name, made, "avg"),
+        Categorical(name, rows, "avg"),
         Categorical(name + "!", (Level("o", 1.0, items),)),
     )
     survey = Survey("a survey", 1234, questions)

@@ -110,8 +110,8 @@ def sheet(path, rows, before=""):
         packed.writestr("content.xml", content)
 
 
-def cell(text, more=""):
-    return f'<table:table-cell {more} office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
+def cell(text, keys=""):
+    return f'<table:table-cell {keys} office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
 
 
 def panel(path):
@@ -158,13 +158,16 @@ def written(folder, name, content):
 def test_a_file_is_read_as_it_was_exported(tmp_path, name):
     content, keys, expected, *options = SHAPES[name]
     (question,) = survey_from_text(HEAD + _keys_first(keys)).questions
-    reading = Reading(**options[0]) if options else None
+    if options:
+        reading = Reading(**options[0])
+    else:
+        reading = None
     path = written(tmp_path, name, content)
     answers = read_known(path, question.answer_column, reading).answers
     if hasattr(answers, "counts"):
         assert answers.counts.tolist() == expected
     else:
-        numbers = [None if isnan(one) else one for one in answers.tolist()]
+        numbers = [None if isnan(answer) else answer for answer in answers.tolist()]
         assert numbers == expected
 
 
@@ -206,9 +209,10 @@ def test_entities_of_sheets_are_not_read(tmp_path, entity):
         for part in plain.namelist():
             text = plain.read(part).decode()
             if "tea" in text:
-                text = (
-                    LAUGHS + text.partition("?>")[2] if "?>" in text else LAUGHS + text
-                )
+                if "?>" in text:
+                    text = LAUGHS + text.partition("?>")[2]
+                else:
+                    text = LAUGHS + text
                 text = text.replace("tea", entity)
             bomb.writestr(part, text)
     with pytest.raises(FileError, match=DAMAGED):

@@ -107,19 +107,24 @@ def filled(text):
 
 
 def test_a_form_becomes_a_survey_when_its_blanks_are_filled_in(form):
-    made = survey_of_form(form)
+    imported = survey_of_form(form)
     with refused("survey, users is missing", kind=FileError):
-        survey_from_text(made.text)
-    assert len(re.findall('= ""  # ', made.text)) == 6
-    assert not re.findall('= ""$', made.text, re.MULTILINE)
-    survey = filled(made.text)
+        survey_from_text(imported.text)
+    assert len(re.findall('= ""  # ', imported.text)) == 6
+    assert not re.findall('= ""$', imported.text, re.MULTILINE)
+    survey = filled(imported.text)
     assert survey.name == "T"
     town, drinks, age, mood = survey.questions
-    assert (town.ordered, town.ask) == (("ulm", "7"), "Where do you live?")
+    assert town.ordered == ("ulm", "7")
+    assert town.ask == "Where do you live?"
     assert town.label == (("ulm", "Ulm"), ("7", "Köln"))
-    assert (drinks.kind, drinks.ordered) == ("item-set", ("tea", "other"))
-    assert [(one.lower, one.upper) for one in (age, mood)] == [(18, 99), (1, 10)]
-    assert made.left_out == {
+    assert drinks.kind == "item-set"
+    assert drinks.ordered == ("tea", "other")
+    assert [(question.lower, question.upper) for question in (age, mood)] == [
+        (18, 99),
+        (1, 10),
+    ]
+    assert imported.left_out == {
         "begun": "'start' has no answers to choose, and is no number",
         "born": "it is asked again and again of one person",
         "bad": "its list 'nowhere' has not two choices or more",
@@ -130,14 +135,18 @@ def test_a_form_becomes_a_survey_when_its_blanks_are_filled_in(form):
 
 
 def test_a_form_of_surveycto_in_its_own_language_with_skips_and_markup(surveycto):
-    made = survey_of_form(surveycto)
-    works, pay, sex = filled(made.text).questions
-    assert (works.ask, works.ordered) == ("Travail", ("1", "0", "other"))
+    imported = survey_of_form(surveycto)
+    works, pay, sex = filled(imported.text).questions
+    assert works.ask == "Travail"
+    assert works.ordered == ("1", "0", "other")
     assert works.label == (("1", "Oui"), ("0", "Non"), ("other", "Autre"))
-    assert (pay.lower, pay.upper, pay.missing) == (0, 90.5, ("", "-99"))
-    assert (sex.ask, made.changed) == (None, {})
+    assert pay.lower == 0
+    assert pay.upper == 90.5
+    assert pay.missing == ("", "-99")
+    assert sex.ask is None
+    assert imported.changed == {}
     condition = "it is asked only of those with ${consent} = 1"
-    assert made.left_out == {
+    assert imported.left_out == {
         "smokes": condition, "old": "it is disabled", "born": condition,
         "cigarettes": condition, "town": "its choices are in a file of their own",
     }  # fmt: skip
@@ -157,18 +166,21 @@ def test_loops_searches_and_filters_of_a_form_are_told(tmp_path):
 
 
 def test_a_condition_that_all_who_take_part_meet_leaves_nothing_out(surveycto):
-    made = survey_of_form(surveycto, given=["Consent"])
-    assert made.left_out["cigarettes"] == "it is asked only of those with ${smokes} = 1"
-    smokes, born, *_ = made.text.split("[[question]]")[1:]
+    imported = survey_of_form(surveycto, given=["Consent"])
+    assert (
+        imported.left_out["cigarettes"]
+        == "it is asked only of those with ${smokes} = 1"
+    )
+    smokes, born, *_ = imported.text.split("[[question]]")[1:]
     assert 'lower = ""  # The smallest number that counts.' in born
     assert 'epsilon = ""  # The budget, such as "ln 4", which is the same' in born
     assert 'ask = "Fumez-vous ?"' in smokes
     english = [[*row[:3], None, *row[4:]] for row in SURVEYCTO]
     form_of(surveycto, survey=english, choices=VALUES)
-    made = survey_of_form(surveycto, given=["consent"])
-    assert 'ask = "Do you smoke, …?"' in made.text
-    assert 'ask = "Work & pay"' in made.text
-    assert made.changed == {"smokes": "the form puts name where its text has …"}
+    imported = survey_of_form(surveycto, given=["consent"])
+    assert 'ask = "Do you smoke, …?"' in imported.text
+    assert 'ask = "Work & pay"' in imported.text
+    assert imported.changed == {"smokes": "the form puts name where its text has …"}
 
 
 @pytest.mark.parametrize(
@@ -182,7 +194,8 @@ def test_a_condition_that_all_who_take_part_meet_leaves_nothing_out(surveycto):
 )  # fmt: skip
 def test_only_plain_constraints_are_bounds(constraint, lower, upper):
     bounds = bounds_of(constraint, whole=True)
-    assert (bounds.lower, bounds.upper) == (lower, upper)
+    assert bounds.lower == lower
+    assert bounds.upper == upper
 
 
 def test_the_command_lists_what_was_left_out_and_replaces_nothing(form, tmp_path):
@@ -196,7 +209,8 @@ def test_the_command_lists_what_was_left_out_and_replaces_nothing(form, tmp_path
 
 def test_what_the_output_has_no_letters_for_is_spelt_out(form, tmp_path):
     done = run("import", form, "--out", tmp_path / "s.toml", PYTHONIOENCODING="cp1252")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     assert "Left out: \\u2603, as its list" in done.stdout
 
 

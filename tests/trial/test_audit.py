@@ -80,7 +80,7 @@ class Drawn:
 
     def __call__(self, answers, longest):  # noqa: ARG002
         drawn = self.law.draw_many(
-            [self.law.asked.code(one) for one in answers], self.words
+            [self.law.asked.code(answer) for answer in answers], self.words
         )[0]
         ids = [secrets.token_hex(8) for _ in answers]
         lines = []
@@ -133,12 +133,12 @@ def resaid(change):
     """A line whose check is right, of a changed payload, id, question or hash."""
 
     def line(line, answer):
-        one = json.loads(line)
+        line_read = json.loads(line)
         parts = [
-            one["parameters"],
-            one["question"],
-            b64decode(one["report"]),
-            one["id"],
+            line_read["parameters"],
+            line_read["question"],
+            b64decode(line_read["report"]),
+            line_read["id"],
         ]
         return Report(*change(*parts, answer)).to_json()
 
@@ -182,9 +182,9 @@ def told(payload, answer, *_):
 def parity(payload, answer, *_):
     """In the parity of all bits, by the first one that may be flipped."""
     odd = int.from_bytes(payload, "little").bit_count() % 2
-    return (
-        payload if odd == (answer == "HIV") else bytes([payload[0] ^ 2]) + payload[1:]
-    )
+    if odd == (answer == "HIV"):
+        return payload
+    return bytes([payload[0] ^ 2]) + payload[1:]
 
 
 PAYLOADS = {
@@ -223,8 +223,8 @@ def test_a_fixed_seed_and_repeated_ids():
     assert "seed is fixed" in fault
     first = resaid(lambda h, q, p, i, _: (h, q, p, "0" * 12 + i[:4]))
     assert any(
-        "Ids repeat" in one
-        for one in audited("table", Drawn("table", line=first)).faults
+        "Ids repeat" in fault
+        for fault in audited("table", Drawn("table", line=first)).faults
     )
 
 
@@ -233,7 +233,7 @@ def test_an_id_that_depends_on_the_answer():
         lambda h, q, p, i, a: (h, q, p, f"{int(i, 16) & ~1 | (a == 'HIV'):016x}")
     )
     faults = audited("table", Drawn("table", line=bit)).faults
-    assert all("a bit of the id is set" in one for one in faults)
+    assert all("a bit of the id is set" in fault for fault in faults)
     assert "'HIV'" in faults[0]
 
 

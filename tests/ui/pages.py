@@ -88,8 +88,10 @@ def remove_level(app: AppTest, row: int) -> None:
 
 
 def metric(app: AppTest, label: str) -> str:
-    found = next(one for one in app.metric if one.label.replace("\\", "") == label)
-    return str(found.value).replace("\\", "")
+    shown = next(
+        metric for metric in app.metric if metric.label.replace("\\", "") == label
+    )
+    return str(shown.value).replace("\\", "")
 
 
 def words(app: AppTest, *, escaped: bool = False) -> str:
@@ -105,23 +107,31 @@ def words(app: AppTest, *, escaped: bool = False) -> str:
         "subheader",
     )
     kinds += ("toast",)
-    text = " ".join(str(one.value) for kind in kinds for one in getattr(app, kind))
-    return text if escaped else text.replace("\\", "")
+    text = " ".join(
+        str(element.value) for kind in kinds for element in getattr(app, kind)
+    )
+    if escaped:
+        return text
+    return text.replace("\\", "")
 
 
 def tables(app: AppTest) -> list[dict[str, list[str]]]:
     """The page's plain tables, as the texts of their columns."""
     pages = [element.proto.body for element in app.get("html")]
-    found = []
+    tables = []
     for body in pages:
         heads = re.findall("<th(?: [^>]*)?>(.*?)</th>", body)
         cells = [unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", body)]
         if heads:
             columns = enumerate(map(unescape, heads))
-            found.append({head: cells[place :: len(heads)] for place, head in columns})
-    return found
+            tables.append(
+                {head: cells[column :: len(heads)] for column, head in columns}
+            )
+    return tables
 
 
 def by_label(elements: Any, label: str) -> Any:
     """The element with this label, as the page shows it: names are escaped in Markdown."""
-    return next(one for one in elements if one.label.replace("\\", "") == label)
+    return next(
+        element for element in elements if element.label.replace("\\", "") == label
+    )

@@ -55,12 +55,15 @@ def test_what_is_explored_is_what_is_planned_with_it():
 @pytest.mark.parametrize(
     ("example", "against"),
     [
-        ("baskets", "all budgets"), ("hours", "the budget of ends"),
-        ("answer-rate", "budgets: the error's parts"), ("answer-rate", "budgets: who answers"),
+        ("baskets", "all budgets"),
+        ("hours", "the budget of ends"),
+        ("answer-rate", "budgets: the error's parts"),
+        ("answer-rate", "budgets: who answers"),
         ("answer-rate", "the curve that would be seen"),
-        ("waves", "all budgets"), ("sampled-ages", "decoys"),  # a joint one is moved below
+        ("waves", "all budgets"),
+        ("sampled-ages", "decoys"),  # a joint one is moved below
     ],
-)  # fmt: skip
+)
 def test_every_kind_can_be_explored(example, against):
     app = exploring(example)
     by_label(app.selectbox, "Against").set_value(against).run()
@@ -81,7 +84,10 @@ def test_every_kind_can_be_explored(example, against):
 )
 def test_what_else_is_moved_is_written_where_the_survey_has_it(example, label, value):
     app = exploring(example)
-    widgets = app.select_slider if label == "People" else app.slider
+    if label == "People":
+        widgets = app.select_slider
+    else:
+        widgets = app.slider
     by_label(widgets, label).set_value(value).run()
     assert not app.exception
     assert not app.warning

@@ -40,7 +40,8 @@ def test_who_agrees_to_a_proven_file_gets_it_and_no_other(
 ):
     app = open_page("export", questions)
     assert any(
-        "Every pair keeps its promised budget" in one.value for one in app.success
+        "Every pair keeps its promised budget" in message.value
+        for message in app.success
     )
     assert "4.00-fold" in words(app)
     assert not downloads(app)
@@ -74,7 +75,7 @@ def test_a_questionnaire_for_nowhere_is_said_to_be_none(questions):
     app.checkbox[0].set_value(True).run()
     by_label(app.text_input, "Reports go to").set_value("http://example.org").run()
     assert "or a path of the page's own host" in words(app)
-    assert not [one for one in downloads(app) if "uestionnaire" in one]
+    assert not [download for download in downloads(app) if "uestionnaire" in download]
 
 
 def test_a_survey_that_no_ledger_can_take_is_exported_without_one(questions):
@@ -84,7 +85,7 @@ def test_a_survey_that_no_ledger_can_take_is_exported_without_one(questions):
     exported.checkbox[0].set_value(True).run()
     assert not exported.exception
     assert "One ledger keeps one pair rule" in words(exported)
-    kinds = [one.split(" (")[0] for one in downloads(exported)]
+    kinds = [download.split(" (")[0] for download in downloads(exported)]
     assert kinds == ["Parameters", "Report", "Handout", "Survey", "Questionnaire"]
 
 

@@ -64,10 +64,10 @@ def test_what_people_answered_and_paths_of_the_server_never_travel():
         "survey": {"name": "s", "users": 5, "ledger": "/etc/passwd"},
         "question": [{"name": "q", "sets": sets}, {"name": "n", "preferences": sample}],
     }
-    for (found,) in map(documents_of_word, (word_of(hostile), packed(hostile))):
-        assert found["survey"] == {"name": "s", "users": 5}
-        assert found["question"][0]["sets"] == {}
-        assert found["question"][1]["preferences"] == {"model": "sample"}
+    for (document,) in map(documents_of_word, (word_of(hostile), packed(hostile))):
+        assert document["survey"] == {"name": "s", "users": 5}
+        assert document["question"][0]["sets"] == {}
+        assert document["question"][1]["preferences"] == {"model": "sample"}
 
 
 def spoilt(change):
@@ -140,7 +140,7 @@ def test_saving_copies_the_address_or_downloads_the_file():
     document = example_document("health")
     app = open_page("questions", survey=word_of(document), save=True)
     assert "The address of this page is the survey" in words(app)
-    assert [one.label for one in app.button if one.key == "copy"] == [
+    assert [button.label for button in app.button if button.key == "copy"] == [
         "Copy the address"
     ]
     document["question"][0]["level"][0]["items"] = [
@@ -163,12 +163,13 @@ def test_the_browser_brings_back_what_undo_goes_to_and_the_last_survey():
     other["survey"]["name"] = "other"
     app = open_page()
     session(app).recall(word_of(before, other), "cut")  # of another survey, and damaged
-    assert (session(app).past, session(app).last) == ([], None)
+    assert session(app).past == []
+    assert session(app).last is None
     session(app).recall(word_of(before, now), word_of(other))
     app.run()
     by_label(app.button, "Undo").click().run()
     assert by_label(app.text_input, "People asked").value == "7,000"
     by_label(app.button, "Last survey").click().run()
     assert by_label(app.text_input, "Survey").value == "other"
-    assert "Last survey" not in [one.label for one in app.button]
+    assert "Last survey" not in [button.label for button in app.button]
     assert documents_of_word(session(app).steps())[-1] == other

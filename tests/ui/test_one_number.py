@@ -28,7 +28,9 @@ SAID = {
 
 def text_of(app):
     """All that a page says: sentences, figures with their names, and tables."""
-    figures = [f"{one.label} {one.value}".replace("\\", "") for one in app.metric]
+    figures = [
+        f"{metric.label} {metric.value}".replace("\\", "") for metric in app.metric
+    ]
     cells = [
         cell for table in tables(app) for column in table.values() for cell in column
     ]
@@ -41,26 +43,26 @@ def text_of(app):
 
 def numbers_on(pages):
     """By thing and name, each number that is said of it, with the pages that say so."""
-    found = defaultdict(lambda: defaultdict(set))
+    numbers = defaultdict(lambda: defaultdict(set))
     for page, text in pages.items():
         for thing, pattern in SAID.items():
             for match in pattern.finditer(text):
                 name = match.groupdict().get("name", "")
-                found[thing, name][match[1]].add(page)
-    return found
+                numbers[thing, name][match[1]].add(page)
+    return numbers
 
 
-def contradictions(found):
-    return {thing: dict(said) for thing, said in found.items() if len(said) > 1}
+def contradictions(numbers):
+    return {thing: dict(said) for thing, said in numbers.items() if len(said) > 1}
 
 
 @pytest.mark.parametrize("example", ["clinic", "health"])
 def test_no_two_pages_have_two_numbers_of_the_same(example):
     drawers = {"details": True, "meaning-details": True}  # open, to be read, too
     apps = {page: open_page(page, example=example, **drawers) for page in PAGES}
-    found = numbers_on({page: text_of(app) for page, app in apps.items()})
-    assert not contradictions(found)
-    pages = {thing: set.union(*said.values()) for thing, said in found.items()}
+    numbers = numbers_on({page: text_of(app) for page, app in apps.items()})
+    assert not contradictions(numbers)
+    pages = {thing: set.union(*said.values()) for thing, said in numbers.items()}
     widely = [thing for thing, where in pages.items() if len(where) > 1]
     assert ("total error", "") in widely
     assert sum(thing == "odds" for thing, _ in widely) >= 2

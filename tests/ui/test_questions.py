@@ -28,7 +28,11 @@ from tests.ui.pages import (
     words,
 )
 
-MORE = {"options-categorical": True, "options-item-set": True, "options-ordinal": True}
+MORE = {
+    "options-categorical": True,
+    "options-item-set": True,
+    "options-ordinal": True,
+}
 
 
 def question(app, place=0):
@@ -51,10 +55,9 @@ def write(app, label, text):
 def test_the_app_starts_with_an_example_where_the_levels_matter():
     app = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
     assert not app.exception
-    assert (app.title[0].value, metric(app, TOTAL)) == (
-        "Questions",
-        "1,093 people",
-    )  # tutorial
+    # tutorial
+    assert app.title[0].value == "Questions"
+    assert metric(app, TOTAL) == "1,093 people"
     assert "seen from 2.348 %: rarer answers look absent" in words(app)
     assert "For whom" in words(app)
     by_label(app.button, "hospital bills").click().run()
@@ -231,8 +234,9 @@ def test_answers_in_order(questions):
     assert ":red[From the lowest" in words(questions)
     write(questions, "From the lowest to the highest", "none, some, most")
     write(questions, "What each counts for in a mean", "0; 1; 5")
-    found = question(questions)
-    assert (found.ordered, found.scores) == (("none", "some", "most"), (0, 1, 5))
+    shown = question(questions)
+    assert shown.ordered == ("none", "some", "most")
+    assert shown.scores == (0, 1, 5)
     best = best_ordered_channel(
         PrivacyPolicy([1, math.log(6), 1], [1, 1, 1]), tolerance=1e-5
     )
@@ -271,9 +275,10 @@ def test_questions_are_added_chosen_and_removed(questions):
     write(questions, "Name of the question", "income")
     type_levels(questions, {0: {"epsilon": "0.8"}}, question=1)
     asked = question(questions, 1)
-    assert (asked.name, asked.levels[0].epsilon) == ("income", 0.8)
+    assert asked.name == "income"
+    assert asked.levels[0].epsilon == 0.8
     choose(questions, "A person gives", "numeric")
-    pages = [one["name"] for one in session(questions).document["question"]]
+    pages = [question["name"] for question in session(questions).document["question"]]
     assert pages == ["diagnosis", "income"]
     by_label(questions.get("button_group"), "Question").set_value(0).run()
     assert by_label(questions.text_input, "Name of the question").value == "diagnosis"
@@ -386,8 +391,12 @@ def test_a_refused_sample_leaves_no_results_and_an_accepted_one_ends_with_the_vi
     app = open_page("questions")
     choose(app, "A person gives", "numeric")
     choose(app, "The largest budget that people accept", "sample")
-    text = "epsilon\n" + "".join(f"{one}\n" for one in sample)
-    for data, people in ((text, 3), ("epsilon\nx\n", 0), (text, 3)):
+    text = "epsilon\n" + "".join(f"{draw}\n" for draw in sample)
+    for data, people in (
+        (text, 3),
+        ("epsilon\nx\n", 0),
+        (text, 3),
+    ):
         app.file_uploader[1].set_value(("pilot.csv", data.encode(), "text/csv")).run()
         assert (
             len(session(app).document["question"][0]["preferences"]["values"]) == people
@@ -401,15 +410,17 @@ def test_a_refused_sample_leaves_no_results_and_an_accepted_one_ends_with_the_vi
 def left_of(sample):
     """Whether an object of this process still holds the numbers of a sample."""
     gc.collect()
-    for one in gc.get_objects():
+    for value in gc.get_objects():
         if (
-            type(one) in (tuple, list)
-            and len(one) == len(sample)
-            and tuple(one) == sample
+            type(value) in (tuple, list)
+            and len(value) == len(sample)
+            and tuple(value) == sample
         ):
-            if one is not sample:
+            if value is not sample:
                 return True
-        elif type(one) is np.ndarray and one.shape == (3,) and tuple(one) == sample:
+        elif (
+            type(value) is np.ndarray and value.shape == (3,) and tuple(value) == sample
+        ):
             return True
     return False
 
@@ -481,7 +492,8 @@ def test_two_questions_are_asked_together_and_looked_at_as_one():
     survey, mistakes = settle(cleaned(session(questions).document))
     assert not mistakes
     (both,) = survey.questions
-    assert (both.kind, both.of) == ("joint", ("diagnosis", "question 1"))
+    assert both.kind == "joint"
+    assert both.of == ("diagnosis", "question 1")
     together = metric(questions, TOTAL)
     write(questions, "Name of the question", "illness")
     assert survey_names(questions) == [
@@ -514,11 +526,11 @@ def test_a_third_question_is_asked_together_with_two():
     assert joint.of == names
     by_label(app.multiselect, "Goes together with").set_value([2]).run()
     questions = settle(cleaned(session(app).document))[0].questions
-    assert {one.name for one in questions} == {"second", "first and third"}
+    assert {question.name for question in questions} == {"second", "first and third"}
 
 
 def survey_names(app):
-    return [one["name"] for one in session(app).document["question"]]
+    return [question["name"] for question in session(app).document["question"]]
 
 
 def test_what_another_question_costs_is_said_where_it_is_added(questions):

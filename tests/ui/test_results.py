@@ -33,7 +33,7 @@ def test_a_result_has_its_figures_one_picture_and_no_button_that_protects_less()
     app = open_page("plan")
     assert metric(app, TOTAL) == "622 people"
     assert len(app.get("plotly_chart")) == 1
-    assert not [one for one in app.button if one.proto.type == "primary"]
+    assert not [button for button in app.button if button.proto.type == "primary"]
     assert "odds may then change more: " in words(app)
     (mechanisms,) = tables(app)  # others are details
     assert mechanisms["mechanism"][0] == "Subset design"
@@ -51,7 +51,7 @@ def test_a_better_design_is_one_click_away():
     by_label(app.button, "Ask each person one question").click().run()
     assert session(app).document["survey"]["design"] == "one-each"
     assert "This plan does so." in words(app)
-    assert not [one for one in app.button if one.label.startswith("Ask each")]
+    assert not [button for button in app.button if button.label.startswith("Ask each")]
 
 
 def texts_of(block):
@@ -67,11 +67,13 @@ def test_a_page_shows_every_block_of_the_plan(name):
     survey = example(name)
     plan = plan_survey(survey)
     app = open_page("plan", example=name, details=True)
-    toggles = [one.label for one in app.toggle]
+    toggles = [toggle.label for toggle in app.toggle]
     cells = [
-        cell for found in tables(app) for column in found.values() for cell in column
+        cell for table in tables(app) for column in table.values() for cell in column
     ]
-    page = " ".join([words(app), *toggles, *cells, *(one.value for one in app.metric)])
+    page = " ".join(
+        [words(app), *toggles, *cells, *(metric.value for metric in app.metric)]
+    )
     page = " ".join(page.replace("\\", "").split())
     for block in question_blocks(plan.questions[0]):
         for text in texts_of(block):
@@ -82,10 +84,10 @@ def test_a_missed_target_says_how_many_people_it_takes():
     app = open_page("questions")
     by_label(app.text_input, "Exact enough at").set_value("0.5 %").run()
     result = open_page("plan", app)
-    (ask,) = (one for one in result.button if one.label.startswith("Ask "))
+    (ask,) = (button for button in result.button if button.label.startswith("Ask "))
     ask.click().run()
     assert session(result).document["survey"]["users"] == ask.label.split()[1]
-    assert not [one for one in result.button if one.label.startswith("Ask ")]
+    assert not [button for button in result.button if button.label.startswith("Ask ")]
     assert (
         float(metric(result, "as a share of the people who answer").split()[0]) <= 0.5
     )
@@ -99,7 +101,9 @@ def test_results_are_greyed_while_something_is_wrong(questions):
         assert "Saturation" not in words(app)  # a detail
         assert "severe" in app.warning[0].value
     assert not [
-        one for one in open_page("plan", questions).button if "Raise" in one.label
+        button
+        for button in open_page("plan", questions).button
+        if "Raise" in button.label
     ]
 
 
@@ -112,14 +116,13 @@ def test_meaning_says_odds_and_moves_beliefs(questions):
     app.slider[0].set_value(50).run()
     beliefs, pairs, *_ = tables(app)
     assert beliefs["at most"] == ["80.00 %", "85.72 %"]
-    used, allowed = (
-        map(float, pairs[name]) for name in ("realised epsilon", "promised epsilon")
-    )
+    used = map(float, pairs["realised epsilon"])
+    allowed = map(float, pairs["promised epsilon"])
     assert all(map(float.__le__, used, allowed))
     drawn = [
-        one.proto.body
-        for one in app.get("html")
-        if "<div class=dots>" in one.proto.body
+        element.proto.body
+        for element in app.get("html")
+        if "<div class=dots>" in element.proto.body
     ]
     assert [body.count("<i class=on>") for body in drawn] == [52, 13]
 
@@ -130,7 +133,7 @@ def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatc
         "planner.planning.answer_rates._BUDGETS", 6
     )  # of a curve: few are faster
     app = open_page("explore", example="answer-rate", offers=True)
-    offers = [one for one in app.button if one.label.startswith("Offer")]
+    offers = [button for button in app.button if button.label.startswith("Offer")]
     assert not offers
     assert "lowers the error by" in words(app)
     assert "the odds of an answer may then change" in words(app)
@@ -139,7 +142,7 @@ def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatc
     app = open_page("explore", survey=word_of(document), offers=True)
     rates = plan_answer_rates(parts_of(example("answer-rate"))[0])["bill"]
     best = rates.with_channels().best_planned
-    (offer,) = (one for one in app.button if one.label.startswith("Offer"))
+    (offer,) = (button for button in app.button if button.label.startswith("Offer"))
     assert float(offer.label.split()[1]) == pytest.approx(best.flat_lower, rel=0.02)
     offer.click().run()
     assert session(app).document["question"][0]["epsilon"] == offer.label.split()[1]
@@ -150,7 +153,7 @@ def test_sampling_always_shows_all_three_views():
     plan = plan_survey(example("sampled-ages")).questions[0].fact(SamplingPlan)
     for page, state in (("plan", {"details": True}), ("meaning", {})):
         app = open_page(page, example="sampled-ages", **state)
-        assert [one for one in views_in_words(plan) if one not in words(app)] == []
+        assert [view for view in views_in_words(plan) if view not in words(app)] == []
 
 
 def test_a_bias_that_no_number_of_people_lowers_is_said():
@@ -165,7 +168,7 @@ def test_a_bias_that_no_number_of_people_lowers_is_said():
     survey = {"name": "s", "users": 1000}
     app = open_page("plan", survey=word_of({"survey": survey, "question": [question]}))
     assert "no number of people" in words(app)
-    assert not [one for one in app.button if one.label.startswith("Ask ")]
+    assert not [button for button in app.button if button.label.startswith("Ask ")]
 
 
 def test_the_words_of_the_app_are_those_of_the_documents(pytestconfig):

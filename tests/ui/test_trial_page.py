@@ -15,13 +15,13 @@ def run(app, runs=40):
     return tables(app)[-1]
 
 
-def ratios(found):
+def ratios(app):
     """Measured over predicted errors, a mechanism each."""
-    _, measured, _, predicted, *_ = found.values()
+    _, measured, _, predicted, *_ = app.values()
     pairs = zip(measured, predicted, strict=True)
     return [
-        float(one.replace(",", "")) / float(other.replace(",", ""))
-        for one, other in pairs
+        float(value.replace(",", "")) / float(other.replace(",", ""))
+        for value, other in pairs
     ]
 
 
@@ -35,9 +35,9 @@ def upload(app, name, data):
 
 def test_a_simulation_measures_what_was_predicted_and_draws_one_survey():
     app = open_page("trial", **DETAILS)
-    found = ratios(run(app))
-    assert len(found) == 9
-    assert all(0.5 < ratio < 2 for ratio in found)
+    measured = ratios(run(app))
+    assert len(measured) == 9
+    assert all(0.5 < ratio < 2 for ratio in measured)
     pictures = [app.get("plotly_chart")[0].proto.spec]
     by_label(app.button, "Draw another survey").click().run()
     pictures.append(app.get("plotly_chart")[0].proto.spec)
@@ -56,9 +56,9 @@ def test_a_simulation_measures_what_was_predicted_and_draws_one_survey():
 def test_ordered_answers_are_tried_on_a_file():
     app = open_page("trial", example="hours", **DETAILS)
     upload(app, "c.csv", b"hours\n" + b"1-2\n" * 300 + b"0\n" * 500 + b"10+\n" * 200)
-    found = run(app)
-    assert found["mechanism"][0] == "Channel"
-    assert all(0.5 < ratio < 2 for ratio in ratios(found))
+    page = run(app)
+    assert page["mechanism"][0] == "Channel"
+    assert all(0.5 < ratio < 2 for ratio in ratios(page))
     assert "truly 0." in words(app)
     session(app).document["question"][0]["wanted"] = "mean of scores"
     app.run()
@@ -149,4 +149,4 @@ def test_a_survey_that_is_too_large_or_wrong_is_not_tried(questions):
     by_label(questions.text_input, "People asked").set_value("x").run()
     app = open_page("trial", questions)
     assert "Mend this" in words(app)
-    assert "Run the simulation" not in [one.label for one in app.button]
+    assert "Run the simulation" not in [button.label for button in app.button]

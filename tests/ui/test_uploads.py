@@ -89,8 +89,10 @@ def test_what_is_not_right_is_named_by_its_own_name_and_no_file_here_is_read(nam
 
 
 def test_items_with_levels_keep_the_budgets_in_the_table_and_without_levels_form_them():
-    known = [{"name": "severe", "epsilon": "ln 4", "items": ["HIV"]}]
-    assert rows_from_items("i.csv", b"Item,Level\nHIV,severe\ncold,usual\n", known) == [
+    levels = [{"name": "severe", "epsilon": "ln 4", "items": ["HIV"]}]
+    assert rows_from_items(
+        "i.csv", b"Item,Level\nHIV,severe\ncold,usual\n", levels
+    ) == [
         {"name": "severe", "epsilon": "ln 4", "items": "HIV"},
         {"name": "usual", "epsilon": "", "items": "cold"},
     ]
@@ -103,11 +105,16 @@ def test_items_with_levels_keep_the_budgets_in_the_table_and_without_levels_form
 @pytest.mark.parametrize(
     "text",
     [
-        "", "item\nx\n", "item,level\n", "item,level\n,severe\n", "item,level\nx,\n",
-        "item,level\n" + "x,a\n" * 100_000, "item,level\n" + "x" * 2 * csv.field_size_limit(),
+        "",
+        "item\nx\n",
+        "item,level\n",
+        "item,level\n,severe\n",
+        "item,level\nx,\n",
+        "item,level\n" + "x,a\n" * 100_000,
+        "item,level\n" + "x" * 2 * csv.field_size_limit(),
     ],
     ids=range(7),
-)  # fmt: skip
+)
 def test_wrong_lists_of_items_name_the_line(text):
     with refused(kind=FileError) as caught:
         rows_from_items("items.csv", text.encode(), [])

@@ -25,16 +25,16 @@ class Late(Memory):
     """Releases what it has not stored; ``store`` does so."""
 
     def change(self, key, step):
-        made = []
+        lines = []
 
         def look(kept):
-            made.append(step(kept))
+            lines.append(step(kept))
             raise NotYetError
 
         with suppress(NotYetError):
             super().change(key, look)
-        self.store = lambda: super(Late, self).change(key, lambda _: made[0])
-        return made[0]
+        self.store = lambda: super(Late, self).change(key, lambda _: lines[0])
+        return lines[0]
 
 
 def killed_at(stage=None, size=None):
@@ -59,8 +59,8 @@ def answer(words, sends):
         if [number, said, changed] == words["asked"][-1]:
             killed_at(**words["death"])
         memory = (Late if words["late"] else Memory)(words["memory"])
-        about = {"user": words["user"], "round_number": number, "changed": changed}
-        report = Client(words["params"], memory).report("q", said, **about)
+        asked = {"user": words["user"], "round_number": number, "changed": changed}
+        report = Client(words["params"], memory).report("q", said, **asked)
         os.write(sends, report.to_json().encode() + b"\n")
         if words["late"]:
             memory.store()
@@ -74,6 +74,6 @@ for line in sys.stdin:
         os._exit(0)
     os.close(sends)
     with os.fdopen(receives) as pipe:
-        sent = [json.loads(one) for one in pipe]
+        sent = [json.loads(line) for line in pipe]
     sys.stdout.write(json.dumps([os.waitpid(child, 0)[1], sent]) + "\n")
     sys.stdout.flush()

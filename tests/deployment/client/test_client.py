@@ -67,11 +67,22 @@ def test_memory_does_not_change_the_law(parameters, tmp_path):
 # -- whatever is thrown at it ---------------------------------------------------------
 
 SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
-    | st.binary(max_size=9) | st.complex_numbers() | st.decimals() | st.fractions()
-    | st.sampled_from(["HIV", "flu", "x", "u", "w", 0, 1, 4, 5, 17, 90, 17.0, "17", np.float64(20)])
-    | st.sampled_from([np.int64(1), np.nan, float("-inf"), object(), type, "é\n", b"HIV"])
-)  # fmt: skip
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=9)
+    | st.binary(max_size=9)
+    | st.complex_numbers()
+    | st.decimals()
+    | st.fractions()
+    | st.sampled_from(
+        ["HIV", "flu", "x", "u", "w", 0, 1, 4, 5, 17, 90, 17.0, "17", np.float64(20)]
+    )
+    | st.sampled_from(
+        [np.int64(1), np.nan, float("-inf"), object(), type, "é\n", b"HIV"]
+    )
+)
 HASHABLE = st.sampled_from(["HIV", "flu", "cold", "x", 1, None, 2.5, "nobody"])
 ANYTHING = (
     SCALARS
@@ -140,12 +151,21 @@ def test_errors_do_not_repeat_the_answer(client):
 
 
 CALLS = [
-    *(("idue", {"user": user}, "text that is not empty") for user in ("", 7, b"ann", "\ud800")),
+    *(
+        ("idue", {"user": user}, "text that is not empty")
+        for user in ("", 7, b"ann", "\ud800")
+    ),
     ("idue", {"round_number": 1}, "round_number is 1 but must be left out"),
-    *(("sampled", {"user": "ann", "round_number": number}, "from 1 to 2 for this question")
-      for number in (None, 0, 3, True, 1.0, "1")),
+    *(
+        (
+            "sampled",
+            {"user": "ann", "round_number": number},
+            "from 1 to 2 for this question",
+        )
+        for number in (None, 0, 3, True, 1.0, "1")
+    ),
     ("sampled", {"round_number": 1}, "a person's rounds belong together"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("question", "more", "reason"), CALLS, ids=ascii)
@@ -216,13 +236,16 @@ def test_what_has_no_canonical_form(value):
         b'{"format": "ldp-planner-parameters", "version": true}',
         b'{"format": "ldp-planner-parameters", "version": 5}',
         b"{" + b"".join(b'"k%d":0,' % i for i in range(40_000)) + b'"k1":1}',
-        b'{"format":"ldp-planner-parameters","version":5,"x":' + b"[" * 65 + b"]" * 65 + b"}",
+        b'{"format":"ldp-planner-parameters","version":5,"x":'
+        + b"[" * 65
+        + b"]" * 65
+        + b"}",
         b'{"x":' + b"[" * 10**6 + b"]" * 10**6 + b"}",
         b'{"format": "ldp-planner-parameters", "version": 5, "x": NaN}',
         b'{"format": "ldp-planner-parameters", "version": 5, "x": 1e999}',
     ],
     ids=lambda value: str(value)[:60],
-)  # fmt: skip
+)
 def test_refused_with_the_reason_and_soon(data):
     started = time.process_time()
     with refused(kind=FileError):

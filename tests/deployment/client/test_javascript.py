@@ -5,7 +5,6 @@ import subprocess
 from base64 import b64decode
 from pathlib import Path
 
-from planner.deployment import Client
 from planner.deployment.client.document import content_hash
 from planner.deployment.parameters import make_vectors
 from tests.deployment.asked_again import VALUE, asked_again, person_of_value
@@ -17,9 +16,9 @@ HERE = Path(__file__).parent
 def test_javascript_passes_the_vectors(node, tmp_path, parameter_file, parameters):
     both_clients_agree(node, parameters, tmp_path)
     path = tmp_path / "vectors.json"
-    made = make_vectors(parameters)
-    made["vectors"][3]["report"] = "ff" + made["vectors"][3]["report"][2:]
-    path.write_text(json.dumps(made))
+    vectors = make_vectors(parameters)
+    vectors["vectors"][3]["report"] = "ff" + vectors["vectors"][3]["report"][2:]
+    path.write_text(json.dumps(vectors))
     done = asked(node, parameter_file, "--vectors", path)
     assert done.returncode == 1
     assert "vector 3 differs" in done.stderr
@@ -56,7 +55,8 @@ def test_javascript_remembers(node, tmp_path, parameter_file):
     ask = asking(node, parameter_file)
     kept = ("--memory", str(tmp_path / "memory"), "--user", "ann")
     assert ask("idue", "flu", *kept) == ask("idue", "x", *kept) != ask("idue", "x")
-    first, second = (ask("sampled", "u", *kept, "--round", number) for number in "12")
+    first = ask("sampled", "u", *kept, "--round", "1")
+    second = ask("sampled", "u", *kept, "--round", "2")
     assert json.loads(first)["id"] != json.loads(second)["id"]
     assert second == ask("sampled", "w", *kept, "--round", "2")
     assert "round one is over" in ask("sampled", "u", *kept, "--round", "1")
@@ -111,7 +111,7 @@ def test_javascript_agrees_on_the_hash(node, tmp_path):
 def test_two_processes_of_one_person_report_a_new_value_once(node, tmp_path):
     params = tmp_path / "params.json"
     params.write_text(json.dumps(asked_again(VALUE)))
-    user = person_of_value(Client(params), 2)
+    user = person_of_value(VALUE, 2)
     for attempt in range(3):  # not one step: 19 of 25 tell of two values
         call = [
             node,
@@ -125,12 +125,14 @@ def test_two_processes_of_one_person_report_a_new_value_once(node, tmp_path):
             user,
         ]
         first, *both = (
-            [*call, "--round", *more]
-            for more in (["1"], ["2", "--changed"], ["3", "--changed"])
+            [*call, "--round", *words]
+            for words in (["1"], ["2", "--changed"], ["3", "--changed"])
         )
         subprocess.run(first, check=True, capture_output=True)  # noqa: S603
-        at_once = [subprocess.Popen(one, stdout=-1, stderr=-1) for one in both]  # noqa: S603
-        told = [
-            json.loads(out) for out in (one.communicate()[0] for one in at_once) if out
+        at_once = [subprocess.Popen(call, stdout=-1, stderr=-1) for call in both]  # noqa: S603
+        answers = [
+            json.loads(out)
+            for out in (process.communicate()[0] for process in at_once)
+            if out
         ]
-        assert sum(b64decode(one["report"])[0] for one in told) == 1
+        assert sum(b64decode(answer["report"])[0] for answer in answers) == 1

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from planner.deployment import Client
 from tests.deployment.asked_again import ONCE, VALUE, asked_again, person_of_value
 from tests.deployment.readers import CLIENT
 
@@ -40,8 +39,8 @@ def javascript(request):
     node = request.getfixturevalue("node")
 
     def sessions(words, folder, key, _step):
-        place = str(folder / f"{key} {words['late']}")
-        words = words | {"folder": place, "client": CLIENT.as_uri()}
+        memory = str(folder / f"{key} {words['late']}")
+        words = words | {"folder": memory, "client": CLIENT.as_uri()}
         call = [node, HERE / "killed.mjs", json.dumps(words)]
         done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
         return [
@@ -67,8 +66,8 @@ def check(rounds, sessions):
     """A round has one report, and a value is counted and drawn for once; how many there are."""
     for stages, sent in enumerate(sessions, 1):
         by_round = {}
-        for one in sent:
-            by_round.setdefault(one["round"], set()).add(json.dumps(one))
+        for line in sent:
+            by_round.setdefault(line["round"], set()).add(json.dumps(line))
         assert all(len(same) == 1 for same in by_round.values()), (
             f"two reports of one round, {stages}"
         )
@@ -76,7 +75,7 @@ def check(rounds, sessions):
             assert list(by_round) == [OWN]
         else:
             reports = [b64decode(json.loads(*by_round[n])["report"]) for n in (1, 2, 3)]
-            assert [one[0] for one in reports] == [0, 1, 1]
+            assert [report[0] for report in reports] == [0, 1, 1]
             assert reports[1] == reports[2]
     return stages
 
@@ -89,7 +88,7 @@ def test_a_client_that_is_killed_reports_once(
     """One that stores after sending is caught: that its ids are alike has a chance of 2^-64."""
     params = tmp_path / "params.json"
     params.write_text(json.dumps(asked_again(rounds)))
-    user = person_of_value(Client(params), OWN)
+    user = person_of_value(rounds, OWN)
     words = {
         "params": str(params),
         "user": user,

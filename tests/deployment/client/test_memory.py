@@ -20,8 +20,8 @@ def test_asking_twice_does_not_spend_twice(parameter_file, tmp_path):
     asked = [Client(parameter_file, memory=path) for _ in range(3)]
     for user in ("ann", "bob"):
         reports = {
-            one.report("idue", said, user=user)
-            for one in asked
+            client.report("idue", said, user=user)
+            for client in asked
             for said in ("HIV", "x")
         }
         assert len(reports) == 1
@@ -122,14 +122,20 @@ def test_many_people_share_a_memory(tmp_path):
     memory = Memory(tmp_path / "m.sqlite")
     for k in range(1200):
         text = str(k % 600).encode()
-        made = text if k < 600 else b"another"
+        if k < 600:
+            content = text
+        else:
+            content = b"another"
         assert (
-            memory.change(("hash", str(k % 600), "q"), partial(first_of, made)) == text
+            memory.change(("hash", str(k % 600), "q"), partial(first_of, content))
+            == text
         )
 
 
 def first_of(made, kept):
-    return made if kept is None else kept
+    if kept is None:
+        return made
+    return kept
 
 
 # -- damage, of a memory and of a checkpoint, which are files of one kind -----------------------
@@ -156,14 +162,21 @@ KINDS = {"reports": use_memory, "counted": use_checkpoint}
 @pytest.mark.parametrize(
     "damage",
     [
-        "DELETE FROM {}", "DELETE FROM {}_pages", "DELETE FROM {}_root",
-        "INSERT INTO {0}_root SELECT * FROM {0}_root", "UPDATE {}_root SET content = x'00'",
-        "UPDATE {}_root SET content = 'text'", "UPDATE {}_pages SET content = 'text'",
-        "UPDATE {}_pages SET content = zeroblob(64)", "UPDATE {}_pages SET name = name + 1",
-        "UPDATE {} SET content = x'00'", "UPDATE {} SET content = 'text'",
-        "UPDATE {0} SET name = x'00' || name", "DROP TABLE {}",
+        "DELETE FROM {}",
+        "DELETE FROM {}_pages",
+        "DELETE FROM {}_root",
+        "INSERT INTO {0}_root SELECT * FROM {0}_root",
+        "UPDATE {}_root SET content = x'00'",
+        "UPDATE {}_root SET content = 'text'",
+        "UPDATE {}_pages SET content = 'text'",
+        "UPDATE {}_pages SET content = zeroblob(64)",
+        "UPDATE {}_pages SET name = name + 1",
+        "UPDATE {} SET content = x'00'",
+        "UPDATE {} SET content = 'text'",
+        "UPDATE {0} SET name = x'00' || name",
+        "DROP TABLE {}",
     ],
-)  # fmt: skip
+)
 def test_damage_is_named(tmp_path, table, damage):
     use = KINDS[table]
     path = tmp_path / "file"

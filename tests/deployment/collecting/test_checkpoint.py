@@ -22,30 +22,31 @@ SUMS = {
 @pytest.fixture
 def path(tmp_path):
     """A checkpoint with one file of two questions."""
-    place = tmp_path / "progress"
-    saved = Checkpoint(place, HASH)
+    folder = tmp_path / "progress"
+    saved = Checkpoint(folder, HASH)
     saved.save([counted("a", SUMS)])
     saved.close()
-    return place
+    return folder
 
 
 def counted(name, sums):
     origins = (Path("/x/é.jsonl"),)
-    about = Path("/x") / name, (5, 7), f"id {name}", 3, 4, origins
-    return FileCount(*about, sums=sums, marks=name.encode() * 32)
+    fields = Path("/x") / name, (5, 7), f"id {name}", 3, 4, origins
+    return FileCount(*fields, sums=sums, marks=name.encode() * 32)
 
 
 def contents(path):
     """What a checkpoint holds, in plain types."""
     saved = Checkpoint(path, HASH)
     try:
-        found = list(saved.contents())
+        contents = list(saved.contents())
         sums = [
-            {k: (x.users, x.counts.tolist()) for k, x in one.sums.items()}
-            for one in found
+            {k: (x.users, x.counts.tolist()) for k, x in content.sums.items()}
+            for content in contents
         ]
         return [
-            (one.file, plain, one.marks) for one, plain in zip(found, sums, strict=True)
+            (content.file, plain, content.marks)
+            for content, plain in zip(contents, sums, strict=True)
         ]
     finally:
         saved.close()
@@ -57,7 +58,7 @@ def test_what_is_saved_is_found_again(path):
     assert contents(path) == [(first.file, plain, b"a" * 32)]
     saved = Checkpoint(path, HASH)
     saved.save([counted("b", {}), counted("c", {})])
-    assert [one.path.name for one in saved.files()] == ["a", "b", "c"]
+    assert [file.path.name for file in saved.files()] == ["a", "b", "c"]
     saved.drop([Path("/x/a"), Path("/x/c")])
     saved.close()
     assert contents(path) == [(counted("b", {}).file, {}, b"b" * 32)]

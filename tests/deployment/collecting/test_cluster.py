@@ -21,7 +21,11 @@ distributed = pytest.importorskip("distributed")
 from planner.deployment.collecting.engines import dask_engine  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # the cluster's own
-SETTINGS = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+SETTINGS = {
+    "threads_per_worker": 1,
+    "dashboard_address": None,
+    "silence_logs": 50,
+}
 PATIENCE = 4.0  # seconds: a busy machine takes one to connect
 WORKERS = 2
 
@@ -80,10 +84,10 @@ class Relay:
         Thread(target=self.accept, daemon=True).start()
 
     def cut(self):
-        for each in self.sockets:
+        for connection in self.sockets:
             with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
 
     def accept(self):
         with suppress(OSError):
@@ -91,8 +95,8 @@ class Relay:
                 client, _ = self.inlet.accept()
                 scheduler = socket.create_connection(self.to)
                 self.sockets += [client, scheduler]
-                for way in ((client, scheduler), (scheduler, client)):
-                    Thread(target=self.relay, args=way, daemon=True).start()
+                for direction in ((client, scheduler), (scheduler, client)):
+                    Thread(target=self.relay, args=direction, daemon=True).start()
 
     def relay(self, source, target):
         with suppress(OSError):
@@ -155,7 +159,7 @@ def test_a_file_that_kills_its_worker_is_refused_alone(cluster, one_question, he
     kill(cluster, wait_for_the_pipe(cluster))
     third, *rest = counts
     assert "workers that read it died" in third.refused
-    assert first + [one.users for one in rest] == [9, 10, 12, 13]
+    assert first + [count.users for count in rest] == [9, 10, 12, 13]
 
 
 @pytest.mark.parametrize("silent", [False, True], ids=["gone", "silent"])
@@ -183,7 +187,7 @@ def test_a_long_task_is_waited_for_while_the_scheduler_answers(
     Thread(target=let_go, args=(held[2],)).start()
     third, *rest = counts
     assert "corrupt or truncated" in third.refused
-    assert [one.users for one in rest] == [12, 13]
+    assert [count.users for count in rest] == [12, 13]
 
 
 def let_go(pipe):

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -84,7 +85,9 @@ def test_ended_by_another_program_it_keeps_what_was_saved(
     words = ["aggregate", params, folder, "--checkpoint", progress]
     call = [sys.executable, "-c", ENDED, *map(str, words)]
     done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
-    assert (done.returncode, done.stdout, done.stderr) == (143, "", "")
+    assert done.returncode == 143
+    assert done.stdout == ""
+    assert done.stderr == ""
     saved = Checkpoint(progress, one_question.hash)
     assert len(saved.files()) == 4
     saved.close()
@@ -119,8 +122,8 @@ def test_killed_again_and_again_it_ends_with_the_counts_of_an_unbroken_run(
     assert starts[3] >= 20  # what was saved is not counted again
     done = collect(one_question, [folder], checkpoint=tmp_path / "progress")
     assert total(done) == total(unbroken)
-    assert sorted(one.path for one in done.counted) == [
-        one.path for one in unbroken.counted
+    assert sorted(file.path for file in done.counted) == [
+        file.path for file in unbroken.counted
     ]
     assert done.quarantined == unbroken.quarantined
 
@@ -131,12 +134,12 @@ def test_new_files_are_added_and_copies_of_counted_ones_are_not(
     folder, counts, _ = collection
     progress = folder.parent / "progress"
     collect(one_question, [folder], checkpoint=progress)
-    more = draw(one_question, rng, 77)
-    write(folder / "new.parquet", one_question, more)
+    people = draw(one_question, rng, 77)
+    write(folder / "new.parquet", one_question, people)
     shutil.copy(folder / "3.parquet", folder / "copy.parquet")
     done = collect(one_question, [folder], checkpoint=progress)
     assert done.resumed == 10
-    assert done.sums[KEY].counts.tolist() == (counts + counted(more)).tolist()
+    assert done.sums[KEY].counts.tolist() == (counts + counted(people)).tolist()
     assert [path.name for path, _ in done.quarantined] == ["copy.parquet"]
     write(folder / "2.parquet", one_question, draw(one_question, rng, 3))
     with refused("changed after it was counted", kind=FileError):
@@ -165,9 +168,9 @@ def test_a_report_counts_once_whatever_file_it_is_in(one_question, successors):
     done = collect(one_question, [folder])
     assert total(done) == total(collect(one_question, [whole]))
     assert done.sums[KEY].users == 155
-    assert [one.repeated for one in done.counted] == [0, 100, 20]
+    assert [file.repeated for file in done.counted] == [0, 100, 20]
     assert done.repeated == 120
-    origins = [[path.name for path in one.origins] for one in done.counted]
+    origins = [[path.name for path in file.origins] for file in done.counted]
     assert origins == [[], ["1.jsonl"], ["2.jsonl"]]
 
 
@@ -190,9 +193,9 @@ def test_a_contradiction_costs_the_report_and_never_its_file(one_question, tmp_p
     """Across files and within one, in one run and in several, and when a file is dropped."""
     client = Client(one_question.document)
     first, *others = (client.report("q", item) for item in range(5))
-    forged = [replace(one, report_id=first.report_id) for one in others[:2]]
-    lines = [one.to_json() + "\n" for one in (first, *others)]
-    contradicting = [one.to_json() + "\n" for one in forged]
+    forged = [replace(other, report_id=first.report_id) for other in others[:2]]
+    lines = [report.to_json() + "\n" for report in (first, *others)]
+    contradicting = [report.to_json() + "\n" for report in forged]
     (tmp_path / "1.jsonl").write_text(lines[0])
     files = [tmp_path / "2.jsonl", tmp_path / "3.jsonl"]
     files[0].write_text(lines[1] + contradicting[0] + lines[2])
@@ -203,23 +206,32 @@ def test_a_contradiction_costs_the_report_and_never_its_file(one_question, tmp_p
         done = collect(one_question, [tmp_path], checkpoint=checkpoint)
         assert not [path for path, _ in done.quarantined if path.suffix == ".jsonl"]
         assert done.sums[KEY].users == 5
-        left_out = [(one.path, one.line, one.other) for one in done.contradictions]
+        left_out = [
+            (contradiction.path, contradiction.line, contradiction.other)
+            for contradiction in done.contradictions
+        ]
         first_file = str(tmp_path / "1.jsonl")
         assert left_out == [
             (files[0], 2, first_file),
             (files[1], 2, first_file),
             (files[1], 4, "line 2 of it"),
         ]
-        assert {one.report_id for one in done.contradictions} == {first.report_id}
+        assert {contradiction.report_id for contradiction in done.contradictions} == {
+            first.report_id
+        }
     (tmp_path / "1.jsonl").unlink()  # now the next one of this id counts
     done = collect(one_question, files, checkpoint=progress, missing="drop")
     assert done.sums[KEY].users == 5
-    assert [one.path for one in done.contradictions] == [files[1], files[1]]
+    assert [contradiction.path for contradiction in done.contradictions] == [
+        files[1],
+        files[1],
+    ]
 
 
 def test_a_file_of_contradictions_alone_is_no_error(one_question, tmp_path):
     client = Client(one_question.document)
-    first, second = (client.report("q", item) for item in (1, 2))
+    first = client.report("q", 1)
+    second = client.report("q", 2)
     (tmp_path / "1.jsonl").write_text(first.to_json() + "\n")
     forged = replace(second, report_id=first.report_id)
     (tmp_path / "2.jsonl").write_text(forged.to_json() + "\n")
@@ -227,7 +239,8 @@ def test_a_file_of_contradictions_alone_is_no_error(one_question, tmp_path):
     assert done.sums[KEY].users == 1
     assert not done.quarantined
     (left_out,) = done.contradictions
-    assert (left_out.path.name, left_out.line) == ("2.jsonl", 1)
+    assert left_out.path.name == "2.jsonl"
+    assert left_out.line == 1
 
 
 def test_a_file_that_was_counted_and_is_missing(one_question, collection, rng):
@@ -311,16 +324,16 @@ def test_a_folder_that_cannot_be_read_is_named():
     """As a user without rights: an administrator can read everything."""
     user = os.geteuid()
     with TemporaryDirectory() as name:
-        place = Path(name).resolve()
-        closed = place / "closed"
+        folder = Path(name).resolve()
+        closed = folder / "closed"
         closed.mkdir()
         (closed / "0.jsonl").write_text("")
-        place.chmod(0o755)
+        folder.chmod(0o755)
         closed.chmod(0)
         if user == 0:
             os.seteuid(65534)
         try:
-            _, others = report_files([place])
+            _, others = report_files([folder])
         finally:
             os.seteuid(user)
             closed.chmod(0o755)
@@ -335,9 +348,16 @@ MORE = b"".join(mark(f"{i:04x}", "q: AA==") for i in range(1000))
     [lambda known: known.add(Path("b.jsonl"), MORE), lambda known: known.repeats(MORE)],
     ids=["add", "repeats"],
 )
-def test_a_temporary_directory_without_room_is_named(attempt):
-    with closing(KnownReports()) as known:
-        known.add(Path("a.jsonl"), mark("00", "q: AA=="))
-        known._database.execute("PRAGMA max_page_count = 4")
+def test_a_temporary_directory_without_room_is_named(attempt, monkeypatch):
+    connect = sqlite3.connect
+
+    def with_little_room(*arguments, **options):
+        database = connect(*arguments, **options)
+        database.execute("PRAGMA max_page_count = 4")
+        return database
+
+    monkeypatch.setattr(sqlite3, "connect", with_little_room)
+    with closing(KnownReports()) as reports:
+        reports.add(Path("a.jsonl"), mark("00", "q: AA=="))
         with refused("database or disk is full", kind=FileError):
-            attempt(known)
+            attempt(reports)

@@ -48,7 +48,7 @@ def lines(parameters, group="", people=3):
     client = Client(parameters.document)
     written = (client.report("q", "x").to_json() for _ in range(people))
     return [
-        f'{one[:-1]},"group":{group}}}\n' if group else f"{one}\n" for one in written
+        f'{line[:-1]},"group":{group}}}\n' if group else f"{line}\n" for line in written
     ]
 
 
@@ -65,15 +65,18 @@ def test_groups_are_counted_apart_and_sum_to_the_total(parameters, tmp_path):
     put(tmp_path / "region=north" / "version=b", "c.jsonl", lines(parameters))
     done = collect(parameters, [tmp_path], checkpoint=tmp_path.parent / "c")
     again = collect(parameters, [tmp_path], checkpoint=tmp_path.parent / "c")
-    for one in (done, again):
-        assert not one.quarantined
-        users = {group: sums["q", None].users for group, sums in one.by_group.items()}
+    for collection_done in (done, again):
+        assert not collection_done.quarantined
+        users = {
+            group: sums["q", None].users
+            for group, sums in collection_done.by_group.items()
+        }
         assert users == {("north", "a"): 3, ("south", "b"): 2, ("north", "b"): 3}
-        parts = one.by(parameters.groups, "region")
+        parts = collection_done.by(parameters.groups, "region")
         people = {name: sums["q", None].users for name, sums in parts.items()}
         assert people == {"north": 6, "south": 2}
         total = sum(part["q", None].counts for part in parts.values())
-        assert (one.sums["q", None].counts == total).all()
+        assert (collection_done.sums["q", None].counts == total).all()
 
 
 def test_a_column_of_a_parquet_file(parameters, tmp_path):
@@ -81,10 +84,10 @@ def test_a_column_of_a_parquet_file(parameters, tmp_path):
     (rows,) = parameters.questions[0].draw_many(np.arange(4), words)
     size = rows.shape[1]
     (hash_,) = [bytes.fromhex(parameters.hash)]
-    about = {"version": 1, "question": "q", "round": None, "file": "0" * 32}
+    header = {"version": 1, "question": "q", "round": None, "file": "0" * 32}
     hashes = pa.dictionary(pa.int32(), pa.binary())
     fields = [("report", pa.binary(size)), ("parameters", hashes), ("region", GROUPED)]
-    schema = pa.schema(fields, metadata={b"ldp-planner-reports": json.dumps(about)})
+    schema = pa.schema(fields, metadata={b"ldp-planner-reports": json.dumps(header)})
     columns = [
         pa.array([row.tobytes() for row in rows], pa.binary(size)),
         pa.DictionaryArray.from_arrays(
@@ -138,13 +141,19 @@ def test_what_is_no_group_is_named_and_nothing_lost(
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("groups", {"region": ["north"]}), ("groups", {"region": ["a/b", "c"]}),
+        ("groups", {"region": ["north"]}),
+        ("groups", {"region": ["a/b", "c"]}),
         ("groups", {"report": ["a", "b"]}),
-        ("groups", {"a": [str(k) for k in range(40)], "b": [str(k) for k in range(40)]}),
-        ("weights", {"north": -1.0, "south": 2.0}), ("weights", {"north": 0.0, "south": 0.0}),
-        ("weights", {"north": 1.0}), ("population", {"north": 1.0, "west": 2.0}),
+        (
+            "groups",
+            {"a": [str(k) for k in range(40)], "b": [str(k) for k in range(40)]},
+        ),
+        ("weights", {"north": -1.0, "south": 2.0}),
+        ("weights", {"north": 0.0, "south": 0.0}),
+        ("weights", {"north": 1.0}),
+        ("population", {"north": 1.0, "west": 2.0}),
     ],
-)  # fmt: skip
+)
 def test_groups_and_weights_that_cannot_be(field, value):
     with refused("groups", "groups.region", "name of a group", "population", "weights"):
         SURVEY.replacing(**{field: value})
@@ -156,12 +165,12 @@ def test_a_difference_of_shares_has_both_variances():
     for share, people in ((0.3, 3000), (0.2, 5000)):
         law = subset_selection(1.5, 5)
         truth = np.array([share * people, *[(1 - share) * people / 4] * 4])
-        found = law.estimate(
+        estimates = law.estimate(
             law.draw_aggregate(truth.astype(int), np.random.default_rng(1))
         )
         error = np.sqrt(law.variance(truth.astype(int)))
-        exact = type(found)(
-            truth, error, error, people, found.supports, found.a, found.b
+        exact = type(estimates)(
+            truth, error, error, people, estimates.supports, estimates.a, estimates.b
         )
         rows.append(item_rows(([""] * 5, "abcde"), exact, exact.clipped(), 0.95))
     gap, chance = differences(*rows, 0.95)
@@ -182,10 +191,12 @@ def test_differences_and_weights_cover_and_are_level():
     for _ in range(runs):
         rows = []
         for people in (900, 2500):
-            found = law.estimate(
+            estimates = law.estimate(
                 law.draw_aggregate(rng.multinomial(people, shares), rng)
             )
-            rows.append(item_rows(([""] * 6, "abcdef"), found, found.clipped(), 0.95))
+            rows.append(
+                item_rows(([""] * 6, "abcdef"), estimates, estimates.clipped(), 0.95)
+            )
         gap, chance = differences(*rows, 0.95)
         held += (gap["lower"] <= 0) & (gap["upper"] >= 0)
         small += chance < 0.05
@@ -217,17 +228,21 @@ def test_differences_of_means_and_rates_are_level(kind):
     law = plan_survey(Survey("s", 2000, (question,))).question("q").law
     small = 0
     narrow = 0
-    known = law.asked.output_law(law.shape, [question.lower, question.upper, np.nan]) \
-        if question.kind == "numeric" else np.array(law.shape.rows) / DENOMINATOR  # fmt: skip
+    if question.kind == "numeric":
+        output_law = law.asked.output_law(
+            law.shape, [question.lower, question.upper, np.nan]
+        )
+    else:
+        output_law = np.array(law.shape.rows) / DENOMINATOR
     for _ in range(150):
         both = []
         for people in (8_000, 12_000):
             given = rng.multinomial(people, (0.45, 0.45, 0.1))
-            counted = Aggregate(people, rng.multinomial(given, known).sum(axis=0))
+            counted = Aggregate(people, rng.multinomial(given, output_law).sum(axis=0))
             both.append(law.rows([counted], 0.95))
         gap, chance = differences(*both, 0.95)
         small += chance < 0.05
-        near = (replace(one, drawn=0 * one.drawn) for one in both)
+        near = (replace(estimates, drawn=0 * estimates.drawn) for estimates in both)
         narrow += differences(*near, 0.95)[1] < 0.05
     most = binom.isf(MISS, 150, 0.08)
     assert small.max() <= most
@@ -243,10 +258,10 @@ def test_a_table_by_group(parameters, tmp_path):
     done = collect(parameters, [tmp_path])
     parts = "region", done.by(parameters.groups, "region")
     frame = estimates_table(parameters, done.sums, grouped=parts).to_pandas()
-    found = frame.groupby("group", sort=False)["users"].first().to_dict()
+    users = frame.groupby("group", sort=False)["users"].first().to_dict()
     north = "region = north"
     south = "region = south"
-    assert found == {"": 70, north: 40, south: 30, "region: north less south": 70}
+    assert users == {"": 70, north: 40, south: 30, "region: north less south": 70}
     first = frame[frame["answer"] == "x"].set_index("group")
     total = first.loc[["region = north", "region = south"], "estimate"].sum()
     assert first.loc["", "estimate"] == pytest.approx(total)
@@ -317,14 +332,16 @@ def test_who_posts_one_report_to_two_receivers_costs_nobody_anything(
     both, other = lines(parameters, '{"version":"a"}', 2)
     client = Client(parameters.document)
     two = [replace(client.report("q", "x"), report_id="0" * 16) for _ in range(9)]
-    payloads = sorted({one.to_json() for one in two})[:2]
+    payloads = sorted({report.to_json() for report in two})[:2]
     posted = [f'{line[:-1]},"group":{{"version":"a"}}}}\n' for line in payloads]
     places = ("region=north", "region=south")
-    for place, own, line in zip(places, honest, posted, strict=True):
-        assert not any(receiver(place, *own, both, line))
+    for folder, sent, line in zip(places, honest, posted, strict=True):
+        assert not any(receiver(folder, *sent, both, line))
     assert not any(receiver("region=south", other))
     done = collect(parameters, [tmp_path])
     assert not done.quarantined
     assert done.sums["q", None].users == 30 + 30 + 3
-    assert {one.path.parent.name for one in done.contradictions} == {"region=south"}
+    assert {
+        contradiction.path.parent.name for contradiction in done.contradictions
+    } == {"region=south"}
     assert len(done.contradictions) == 2

@@ -87,7 +87,11 @@ def test_shares_by_age_and_region_come_back(parameters):
     model = read_model("ill ~ region + age", "linear", parameters)
     rows = model_rows(parameters, by_group, model)
     coefficients = figures(rows, COEFFICIENT)
-    for name, truth in (("constant", 0.02), ("region = south", 0.2), ("age", 0.004)):
+    for name, truth in (
+        ("constant", 0.02),
+        ("region = south", 0.2),
+        ("age", 0.004),
+    ):
         assert (
             abs(coefficients[name].value - truth)
             < 6 * coefficients[name].standard_error
@@ -137,7 +141,11 @@ def test_means_of_numbers_with_refusals_and_scores(parameters):
         parameters, by_group, read_model("hours ~ region + age", "logit", parameters)
     )
     coefficients = figures(rows, COEFFICIENT)
-    for name, truth in (("constant", 0.0), ("region = south", 5.0), ("age", 0.5)):
+    for name, truth in (
+        ("constant", 0.0),
+        ("region = south", 5.0),
+        ("age", 0.5),
+    ):
         assert (
             abs(coefficients[name].value - truth)
             < 6 * coefficients[name].standard_error

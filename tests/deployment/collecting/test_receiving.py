@@ -33,7 +33,7 @@ def reports_of(parameters, number):
 
 
 def lines_of(reports):
-    return [one.to_json().encode() + b"\n" for one in reports]
+    return [report.to_json().encode() + b"\n" for report in reports]
 
 
 @pytest.fixture
@@ -68,7 +68,10 @@ def test_files_are_whole_while_reports_come_and_each_counts_once(
         assert put(inbox, reports[start : start + 2]) == [""] * 2  # sent again
         done = collect(one_question, [tmp_path / "in"], checkpoint=progress)
         assert not done.quarantined
-        counted = done.sums[KEY].users if KEY in done.sums else 0
+        if KEY in done.sums:
+            counted = done.sums[KEY].users
+        else:
+            counted = 0
         assert counted % 20 == 0
         assert sum(done.waiting.values()) == start + 10 - counted
     assert inbox.sums()[KEY].users == 50
@@ -78,7 +81,8 @@ def test_files_are_whole_while_reports_come_and_each_counts_once(
     sums = inbox.sums()[KEY]
     inbox.close()
     done = collect(one_question, [tmp_path / "in"], checkpoint=progress)
-    assert (done.sums[KEY].users, done.repeated) == (60, 0)
+    assert done.sums[KEY].users == 60
+    assert done.repeated == 0
     assert done.sums[KEY].counts.tolist() == sums.counts.tolist()
     for path in (tmp_path / "in").glob("*.jsonl"):
         ids = [json.loads(line)["id"] for line in path.read_text().splitlines()]
@@ -130,7 +134,9 @@ def test_a_file_that_is_stopped_at_any_moment_has_each_line_once(
     written = lines_in(tmp_path / "in")
     assert sorted(written) == sorted(lines_of(reports))
     done = collect(one_question, [tmp_path / "in"])
-    assert (done.sums[KEY].users, done.repeated, done.waiting) == (30, 0, {})
+    assert done.sums[KEY].users == 30
+    assert done.repeated == 0
+    assert done.waiting == {}
     assert not done.quarantined
 
 
@@ -153,9 +159,11 @@ def test_the_order_is_not_on_the_disk_while_reports_wait(
     for number in range(0, 300, 3):
         put(inbox, reports[number : number + 3])
     raw = {p.name: p.read_bytes() for p in (tmp_path / "in").rglob("*") if p.is_file()}
-    ids = [one.report_id.encode() for one in reports]
-    (slots,) = [name for name in raw if all(one in raw[name] for one in ids)]
-    places = [raw[slots].index(one) for one in ids]
+    ids = [report.report_id.encode() for report in reports]
+    (slots,) = [
+        name for name in raw if all(report_id in raw[name] for report_id in ids)
+    ]
+    places = [raw[slots].index(report_id) for report_id in ids]
     assert abs(rank_correlation(places)) < bound
     assert rank_correlation(np.sort(places)) > bound  # a log, which this test rejects
     digests = [inbox.read(line, "a line").mark[ID_SIZE:] for line in lines_of(reports)]
@@ -177,10 +185,10 @@ def test_aggregate_says_what_waits_since_a_receiver_was_killed(
     put(inbox, reports_of(one_question, 7))
     inbox.release()
     call = ["aggregate", tmp_path / "params.json", tmp_path / "in"]
-    found = invoke(*call)
-    assert "7 more reports wait in" in found.stderr
-    assert "receive ... --into" in " ".join(found.stderr.split())
-    assert "Start and end the receiver" in str(found.exception)
+    result = invoke(*call)
+    assert "7 more reports wait in" in result.stderr
+    assert "receive ... --into" in " ".join(result.stderr.split())
+    assert "Start and end the receiver" in str(result.exception)
     inbox_of().close()  # what it says to do
     assert "7 reports in 1 file counted" in shown(*call)
 
@@ -212,11 +220,11 @@ MARK = "someone-4711"  # in a header, and nowhere else afterwards
 @pytest.fixture(scope="module")
 def running(one_question, tmp_path_factory):
     """Parameters, the folder, the process and the port of a receiver."""
-    place = tmp_path_factory.mktemp("receiver")
-    write_parameters(place / "params.json", one_question)
+    folder = tmp_path_factory.mktemp("receiver")
+    write_parameters(folder / "params.json", one_question)
     words = ("--origin", ORIGIN, "--estimates-from", "5", "--share", ORIGIN + "/<b>")
-    with receiving(place / "params.json", place / "in", *words) as (process, port):
-        yield one_question, place / "in", process, port
+    with receiving(folder / "params.json", folder / "in", *words) as (process, port):
+        yield one_question, folder / "in", process, port
 
 
 def asked(port, method="POST", path="/reports", body=b"", **headers):
@@ -233,7 +241,8 @@ def test_lines_are_kept_all_or_none_and_the_reason_is_said(running):
     first, second, third = reports_of(parameters, 3)
     for sent in ([first], [first], [second, first, second]):
         code, _, text = asked(port, body=b"".join(lines_of(sent)))
-        assert (code, json.loads(text)) == (200, [one.report_id for one in sent])
+        assert code == 200
+        assert json.loads(text) == [report.report_id for report in sent]
     wrong = [
         (b"", 400, "no report"),
         (b"{}\n", 400, "line 1 is not, byte for byte"),
@@ -252,9 +261,10 @@ def test_lines_are_kept_all_or_none_and_the_reason_is_said(running):
         (b"x" * 300_000, 413, "At most 262,144 bytes"),
     ]
     for body, expected, reason in wrong:
-        bodies = (
-            [body, lines_of([third])[0] + body] if expected == 400 and body else [body]
-        )
+        if expected == 400 and body:
+            bodies = [body, lines_of([third])[0] + body]
+        else:
+            bodies = [body]
         for number, whole in enumerate(bodies, 1):
             code, headers, text = asked(port, body=whole)
             assert code == expected
@@ -279,12 +289,12 @@ def test_pages_of_other_origins_are_refused(running):
                 origin if allowed else None
             )
             assert code == {"POST": 400, "OPTIONS": 204}[method] if allowed else 403
-    for own, host in (
+    for own_address, host in (
         (f"http://127.0.0.1:{port}", {}),
         ("https://own", {"Host": "own"}),
     ):
         assert (
-            asked(port, Origin=own, **host)[0] == 400
+            asked(port, Origin=own_address, **host)[0] == 400
         )  # its own page, or by its public name
     assert asked(port, "GET", "/health")[2] == "ok"
     assert asked(port, "GET", "/")[0] == 404  # no page was given
@@ -305,7 +315,8 @@ def test_the_organisers_page_is_on_this_machine_alone(running):
     assert asked(port + 1, "GET", "/", Host="rebound.example")[0] == 400
     assert asked(port + 1, "POST", "/reports")[0] == 404
     listening = {
-        one.laddr for one in psutil.Process(process.pid).net_connections("tcp")
+        connection.laddr
+        for connection in psutil.Process(process.pid).net_connections("tcp")
     }
     assert listening == {("127.0.0.1", port), ("127.0.0.1", port + 1)}
 
@@ -320,7 +331,10 @@ def test_a_body_without_end_takes_no_memory(running):
             client.sendall(
                 f"POST /reports HTTP/1.1\r\nhost: x\r\n{head}\r\n\r\n".encode()
             )
-            chunk = b"100000\r\n" + part + b"\r\n" if "chunked" in head else part
+            if "chunked" in head:
+                chunk = b"100000\r\n" + part + b"\r\n"
+            else:
+                chunk = part
             sent = 0
             with suppress(ConnectionError):
                 while sent < 2**30:
@@ -408,4 +422,5 @@ def test_killed_under_load_it_has_each_acknowledged_report_once(one_question, tm
     assert not left
     done = collect(one_question, [tmp_path / "in"])
     assert not done.quarantined
-    assert (done.sums[KEY].users, done.repeated) == (len(lines), 0)
+    assert done.sums[KEY].users == len(lines)
+    assert done.repeated == 0

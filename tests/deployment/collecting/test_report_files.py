@@ -88,13 +88,21 @@ def hashes(table, *names):
 
 FOREIGN = "0" * 64
 ALTERED = [
-    (lambda table, _: table.append_column("user", table["report"]), "columns is .*must be report"),
+    (
+        lambda table, _: table.append_column("user", table["report"]),
+        "columns is .*must be report",
+    ),
     (lambda table, _: table.select(["report"]), "columns is"),
     (column(0, "report", wide), "columns"),
-    (column(1, "parameters", lambda table, _: table["parameters"].cast(pa.binary())),
-     r"columns is .*parameters binary.* dictionary"),
+    (
+        column(1, "parameters", lambda table, _: table["parameters"].cast(pa.binary())),
+        r"columns is .*parameters binary.* dictionary",
+    ),
     (lambda table, _: table.replace_schema_metadata({}), "metadata are not"),
-    (lambda table, _: table.replace_schema_metadata({b"ldp-planner-reports": b"{"}), "metadata a"),
+    (
+        lambda table, _: table.replace_schema_metadata({b"ldp-planner-reports": b"{"}),
+        "metadata a",
+    ),
     (about(version=2), "those of version 1"),
     (about(version=True), "metadata are not,"),
     (about(round=0), r"question and round is \('q', 0\)"),
@@ -106,9 +114,15 @@ ALTERED = [
     (lambda table, _: table.slice(0, 0), "no reports"),
     (first_report(None), "null"),
     (first_report(bytes(7) + b"\x80"), "0 in all bits from 40"),
-    (column(1, "parameters", lambda table, _: hashes(table, FOREIGN)), "parameter hash"),
-    (column(1, "parameters", lambda table, own: hashes(table, own, FOREIGN)), "parameter hash"),
-]  # fmt: skip
+    (
+        column(1, "parameters", lambda table, _: hashes(table, FOREIGN)),
+        "parameter hash",
+    ),
+    (
+        column(1, "parameters", lambda table, own: hashes(table, own, FOREIGN)),
+        "parameter hash",
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +142,7 @@ def test_a_file_of_another_form_is_left_out_and_the_rest_counted(
         pq.write_table(table, path, compression="none")
         seal(path)
         done = collect(one_question, [folder])
-        assert [one for one, _ in done.quarantined] == left_out
+        assert [file for file, _ in done.quarantined] == left_out
     assert re.search(reason, done.quarantined[0][1])
     assert done.sums[KEY].counts.tolist() == counts.tolist()
     assert done.sums[KEY].users == users
@@ -224,12 +238,16 @@ def test_a_file_without_a_seal_is_refused(tmp_path):
 
 
 LINES = [
-    ("parameters", "0" * 64, "parameters"), ("question", "other", "question and round"),
-    ("payload", b"123", "length of line 5"), ("payload", b"1234567\x80", "0 in all bits"),
-    ("round_number", 1, "question and round"), ("round_number", True, "byte for byte"),
-    ("report_id", "", "byte for byte"), ("report_id", "AB" * 8, "byte for byte"),
+    ("parameters", "0" * 64, "parameters"),
+    ("question", "other", "question and round"),
+    ("payload", b"123", "length of line 5"),
+    ("payload", b"1234567\x80", "0 in all bits"),
+    ("round_number", 1, "question and round"),
+    ("round_number", True, "byte for byte"),
+    ("report_id", "", "byte for byte"),
+    ("report_id", "AB" * 8, "byte for byte"),
     ("report_id", "ab" * 7, "byte for byte"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("field", "value", "reason"), LINES, ids=str)
@@ -240,7 +258,7 @@ def test_a_bad_report_quarantines_its_file(
     reports = [client.report("q", i) for i in range(10)]
     reports[4] = replace(reports[4], **{field: value})
     path = tmp_path / "a.jsonl"
-    path.write_text("".join(one.to_json() + "\n" for one in reports))
+    path.write_text("".join(report.to_json() + "\n" for report in reports))
     done = collect(one_question, [path])
     assert not done.sums
     assert reason in done.quarantined[0][1]
@@ -261,20 +279,23 @@ def test_more_than_a_pilot_is_refused(one_question, tmp_path, monkeypatch):
 def test_a_line_sent_again_counts_once(one_question, tmp_path):
     """As clients do that got no answer; the same id with other contents is left out."""
     client = Client(one_question.document)
-    first, second, third = (client.report("q", i).to_json() + "\n" for i in (1, 2, 3))
+    first = client.report("q", 1).to_json() + "\n"
+    second = client.report("q", 2).to_json() + "\n"
+    third = client.report("q", 3).to_json() + "\n"
     (tmp_path / "a.jsonl").write_text(3 * first + second + first)
     (tmp_path / "b.jsonl").write_text(2 * second + 2 * third)
     done = collect(one_question, [tmp_path])
     assert not done.quarantined
     assert done.sums["q", None].users == 3
-    assert [one.repeated for one in done.counted] == [3, 3]
+    assert [file.repeated for file in done.counted] == [3, 3]
     forged = replace(client.report("q", 4), report_id=json.loads(third)["id"]).to_json()
     (tmp_path / "b.jsonl").write_text(f"{third}{forged}\n")
     done = collect(one_question, [tmp_path])
     assert not done.quarantined
     assert done.sums["q", None].users == 3
     (left_out,) = done.contradictions
-    assert (left_out.line, left_out.other) == (2, "line 1 of it")
+    assert left_out.line == 2
+    assert left_out.other == "line 1 of it"
 
 
 NO_LINES = [
@@ -298,9 +319,8 @@ BAD += [("GOOD", "cut off"), ("", "no reports")]
 
 def test_a_bad_line_never_stops_the_collection(one_question, tmp_path):
     """Whatever one file holds, it is named, and the others are counted."""
-    first, second = (
-        Client(one_question.document).report("q", i).to_json() for i in (1, 2)
-    )
+    first = Client(one_question.document).report("q", 1).to_json()
+    second = Client(one_question.document).report("q", 2).to_json()
     for i, (text, _) in enumerate(BAD):
         whole = text.replace("PARAMETERS", one_question.hash).replace("GOOD", first)
         (tmp_path / f"{i:02}.jsonl").write_text(whole)
@@ -310,5 +330,5 @@ def test_a_bad_line_never_stops_the_collection(one_question, tmp_path):
     assert [path.name for path, _ in done.quarantined] == [
         f"{i:02}.jsonl" for i in range(len(BAD))
     ]
-    for (_, found), (_, reason) in zip(done.quarantined, BAD, strict=True):
-        assert reason in found
+    for (_, said), (_, reason) in zip(done.quarantined, BAD, strict=True):
+        assert reason in said

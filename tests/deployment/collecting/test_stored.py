@@ -33,15 +33,19 @@ def _listed(bucket: Path, prefix: str) -> str:
     keys = {
         path.relative_to(bucket).as_posix(): path.stat() for path in bucket.rglob("*.*")
     }
-    found = "".join(
+    contents = "".join(
         f"<Contents><Key>{escape(key)}</Key><LastModified>{_TIME}</LastModified>"
         f"<Size>{keys[key].st_size}</Size></Contents>"
         for key in sorted(keys)
         if key.startswith(prefix)
     )
-    return (
-        f"<ListBucketResult><IsTruncated>false</IsTruncated>{found}</ListBucketResult>"
-    )
+    return f"<ListBucketResult><IsTruncated>false</IsTruncated>{contents}</ListBucketResult>"
+
+
+def _listing(path, query):
+    if "list-type" not in query:
+        return ""
+    return _listed(path, query.get("prefix", [""])[0])
 
 
 @contextmanager
@@ -59,20 +63,15 @@ def object_store(folder: Path) -> Iterator[str]:
             path = folder / unquote(parts.path).strip("/")
             query = parse_qs(parts.query)
             if path.parent == folder:
-                found = (
-                    _listed(path, query.get("prefix", [""])[0])
-                    if "list-type" in query
-                    else ""
-                )
-                self.answer(200, found.encode())
+                self.answer(200, _listing(path, query).encode())
             elif not path.is_file():
                 self.answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
             elif wanted := self.headers.get("range"):
                 data = path.read_bytes()
                 first, last = wanted.removeprefix("bytes=").split("-")
                 last = min(int(last), len(data) - 1)
-                about = f"bytes {first}-{last}/{len(data)}"
-                self.answer(206, data[int(first) : last + 1], about)
+                content_range = f"bytes {first}-{last}/{len(data)}"
+                self.answer(206, data[int(first) : last + 1], content_range)
             else:
                 self.answer(200, path.read_bytes())
 
@@ -122,7 +121,8 @@ def test_a_store_is_counted_like_a_folder(store, one_question, collection, tmp_p
         done = collect(
             one_question, [place_of("s3://bucket/reports")], checkpoint=progress
         )
-        assert (done.sums[KEY].users, done.resumed) == (users + 1, resumed)
+        assert done.sums[KEY].users == users + 1
+        assert done.resumed == resumed
         assert done.sums[KEY].counts.tolist() == here.sums[KEY].counts.tolist()
         assert [(path.name, reason) for path, reason in done.quarantined] == [
             (path.name, reason) for path, reason in here.quarantined
@@ -134,7 +134,7 @@ def test_a_store_is_counted_like_a_folder(store, one_question, collection, tmp_p
 
 
 def test_what_is_wrong_with_an_address(store, one_question, rng):
-    for place in (
+    for address in (
         "s3://bucket/nowhere",
         "s3://key:secret@bucket/reports",
         "nfs://bucket/reports",
@@ -145,7 +145,7 @@ def test_what_is_wrong_with_an_address(store, one_question, rng):
             "[Errno 2] Path does not exist 'bucket/nowhere/'",
             kind=FileError,
         ):
-            collect(one_question, [place_of(place)])
+            collect(one_question, [place_of(address)])
     write(store / "a.parquet", one_question, draw(one_question, rng, 9))
     expected = Expected.of(one_question)
     assert count_file(Stored("s3://bucket/a.parquet"), expected).users == 9
