@@ -208,19 +208,16 @@ def test_json(plan):
     document = json.loads(json.dumps(plan_json(plan)))
     assert document["survey"]["most_spent"] == pytest.approx(plan.most_spent)
     outsiders = plan.outsiders()
-    if outsiders is None:
-        assert document["outsiders"] is None
-    else:
-        assert document["outsiders"]["sentences"] == [
-            *filter(None, [together_sentence(outsiders)])
-        ]
-        for shown_view, view in zip(
-            document["outsiders"]["questions"], outsiders.questions, strict=True
-        ):
-            assert shown_view["sentences"] == view_sentences(view)
-            assert shown_view["shuffled"]["epsilon"] == pytest.approx(
-                view.shuffled.epsilon, rel=1e-6
-            )
+    assert document["outsiders"]["sentences"] == [
+        *filter(None, [together_sentence(outsiders)])
+    ]
+    for shown_view, view in zip(
+        document["outsiders"]["questions"], outsiders.questions, strict=True
+    ):
+        assert shown_view["sentences"] == view_sentences(view)
+        assert shown_view["shuffled"]["epsilon"] == pytest.approx(
+            view.shuffled.epsilon, rel=1e-6
+        )
     for shown_question, question in zip(
         document["questions"], plan.questions, strict=True
     ):

@@ -107,7 +107,7 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     data: DataFile,
     out: Annotated[
         Path,
-        option("PATH", ".parquet or .jsonl for one question, a folder for several."),
+        option("PATH", "A folder; of one question also a .parquet or .jsonl."),
     ],
     question: Annotated[
         list[str] | None,
@@ -184,7 +184,10 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
     excel: Annotated[
         bool,
-        typer.Option("--excel", help="Write a .csv that Excel opens as it is meant."),
+        typer.Option(
+            "--excel",
+            help="Write a .csv whose letters Excel knows.",
+        ),
     ] = False,
     checkpoint: Annotated[
         Path | None,
@@ -471,7 +474,7 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
         if value in by_value[1]:
             second = by_value[1][value]
             tables[f"{by} = {value}"] = difference_table(
-                first, second, confidence, called
+                first, second, confidence, called, of_group=True
             )
     if by and len(tables) == 1:
         reason = f"no value of {by!r} has reports in both collections"

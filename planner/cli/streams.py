@@ -51,6 +51,9 @@ def spooled_all(paths: list[Path] | None) -> list[Path] | None:
     readable = []
     for path in paths:
         copy = spooled(path)
+        if path == DASH and copy is not None and not copy.suffix:
+            remedy = "Give lines of reports, as perturb --out - writes them."
+            raise FileError(STANDARD_INPUT, "has no lines of reports", remedy)
         if copy is not None:
             readable.append(copy)
     return readable

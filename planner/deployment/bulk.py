@@ -71,8 +71,8 @@ def perturb_file(
         called like each, unless the names of folders of ``out`` say the group; who is of none is
         left out.
     out:
-        ``.parquet`` or ``.jsonl`` if one file results, a directory for several (one for
-        each question and round).
+        A directory, of a file for each question and round; if that is one, also a file's name
+        that ends in ``.parquet`` or ``.jsonl``.
     questions:
         The questions to answer; all when empty.
     progress:
@@ -102,7 +102,7 @@ def perturb_file(
     file = AnswerFile(data, answer_columns, reading)
     for _ in file.blocks():
         """Every answer is checked before anything is drawn."""
-    if len(paths) > 1:
+    if out not in paths.values():
         _make_directory(out)
     written = dict.fromkeys(paths.values(), 0)
     with ExitStack() as stack:
@@ -329,9 +329,10 @@ def _make_directory(path: Path) -> None:
 def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
     numbered = enumerate(columns, start=1)
     keys = [(i, law.name, number) for i, law in numbered for number in law.rounds]
-    if len(keys) == 1:
+    if len(keys) == 1 and out.suffix:
         if out.suffix not in (".parquet", ".jsonl"):
-            raise FileError(out, "ends neither in .parquet nor in .jsonl", "Rename it.")
+            remedy = "Rename it, or give a directory."
+            raise FileError(out, "ends neither in .parquet nor in .jsonl", remedy)
         return {keys[0][1:]: out}
     if out.suffix:
         remedy = "Give a directory, or one question with --question."

@@ -128,10 +128,13 @@ class Asked(LawPart, ABC):
 
     def document(self) -> Document:
         """The keys of a question."""
-        keys = {
-            key: as_lists(getattr(self, key)) for key in self.keys if hasattr(self, key)
-        }
-        return keys | self.levels.document() if "levels" in self.keys else keys
+        document: Document = {}
+        for key in self.keys:
+            if hasattr(self, key):  # but for those of the levels
+                document[key] = as_lists(getattr(self, key))
+        if "levels" in self.keys:
+            document |= self.levels.document()
+        return document
 
 
 @dataclass(frozen=True)
@@ -156,14 +159,17 @@ class Item(Asked):
         """The number of each item by its name as cells have it; none that two may mean."""
         # Two names that differ by case alone are told apart by clients, not by a cell.
         names = Counter(map(folded, self.numbers))
-        return {
-            folded(name): k
-            for name, k in self.numbers.items()
-            if names[folded(name)] == 1
-        }
+        meant = {}
+        for name, number in self.numbers.items():
+            text = folded(name)
+            if names[text] == 1:
+                meant[text] = number
+        return meant
 
     def code(self, answer: Answer) -> Code:
-        number = self.numbers.get(answer) if type(answer) is str else None
+        number = None
+        if type(answer) is str:  # nothing else is a name; a list has no hash
+            number = self.numbers.get(answer)
         if number is None:
             number = self.levels.unnamed(answer)
         return self._known(number, answer)
@@ -231,17 +237,22 @@ class ItemOrNone(Item):
         return cls(Levels.read(question), question["everyone_has_value"])
 
     def code(self, answer: Answer) -> Code:
-        none = answer is None and not self.everyone_has_value
-        return 0 if none else 1 + super().code(answer)
+        if answer is None and not self.everyone_has_value:
+            return 0
+        return 1 + super().code(answer)
 
     def read_cell(self, cell: str) -> Code:
         return 1 + super().read_cell(cell)
 
     def without(self, *, blank: bool) -> Code:
-        return 0 if blank and not self.everyone_has_value else LEFT_OUT
+        if blank and not self.everyone_has_value:
+            return 0
+        return LEFT_OUT
 
     def answer(self, code: Code) -> Answer:
-        return super().answer(code - 1) if code else None
+        if code == 0:
+            return None
+        return super().answer(code - 1)
 
     def examples(self) -> Iterator[Answer]:
         yield from super().examples()
@@ -332,17 +343,21 @@ class Ordered(Item):
         upper = question.get("upper")
         if (lower is None) != (upper is None):
             raise unfit("upper", upper, "given beside lower, or left out with it")
-        if lower is not None and not 0 < upper - lower < math.inf:
-            allowed = f"above lower, which is {lower!r}, by a finite amount"
-            raise unfit("upper", upper, allowed)
+        if lower is not None and upper is not None:
+            if not 0 < upper - lower < math.inf:
+                allowed = f"above lower, which is {lower!r}, by a finite amount"
+                raise unfit("upper", upper, allowed)
+            # JSON has 1 and 1.0 alike; cells are computed in doubles.
+            lower = float(lower)
+            upper = float(upper)
         return cls(
             levels,
-            tuple(order),
-            tuple(map(float, scores)),
-            estimates,
-            outside,
-            None if lower is None else float(lower),
-            None if upper is None else float(upper),
+            order=tuple(order),
+            scores=tuple(map(float, scores)),
+            wanted=estimates,
+            no_answer=outside,
+            lower=lower,
+            upper=upper,
         )
 
     def document(self) -> Document:
@@ -402,16 +417,20 @@ class Ordered(Item):
             yield None
 
     def without(self, *, blank: bool) -> Code:
-        return self.order[-1] if self.no_answer else super().without(blank=blank)
+        if self.no_answer:
+            return self.order[-1]
+        return super().without(blank=blank)
 
     def counts_as(self) -> Wanted:
+        # The position in the order of each item, as items stand.
         rank = [self.order.index(k) for k in range(len(self.order))]
         if self.wanted == MEAN_OF_SCORES:
             return [[Fraction(self.scores[position]) for position in rank]]
-        shares = range(len(rank) - 1)
-        return [
-            [Fraction(position <= answer) for position in rank] for answer in shares
-        ]
+        shares = []
+        for answer in range(len(rank) - 1):
+            # The share up to an answer counts who has it or one below.
+            shares.append([Fraction(position <= answer) for position in rank])
+        return shares
 
 
 @dataclass(frozen=True)
@@ -454,7 +473,8 @@ class Number(Asked):
 
     @classmethod
     def read(cls, question: Document) -> Self:
-        lower, upper = (float(question[key]) for key in ("lower", "upper"))
+        lower = float(question["lower"])
+        upper = float(question["upper"])
         if not lower < upper or not math.isfinite(upper - lower):
             raise unfit(
                 "upper", upper, f"above lower, which is {lower!r}, by a finite amount"
@@ -470,9 +490,12 @@ class Number(Asked):
         cls, lower: float, upper: float, yes_no: bool, points: int, epsilon: float
     ) -> Self:
         """Of so many points of a range; elements are called by them, for people alone."""
-        grid = (lower + (upper - lower) * k / (points - 1) for k in range(points))
-        names = (*(f"{point:.12g}" for point in grid), "no answer")
-        levels = Levels((ANY_ANSWER,), (epsilon,), (points + 1,), (names,))
+        names = []
+        for k in range(points):
+            point = lower + (upper - lower) * k / (points - 1)
+            names.append(f"{point:.12g}")
+        names.append("no answer")
+        levels = Levels((ANY_ANSWER,), (epsilon,), (points + 1,), (tuple(names),))
         return cls(levels, lower, upper, yes_no, points)
 
     def counts_as(self) -> Wanted:
@@ -513,12 +536,15 @@ class Number(Asked):
         return below + (word < int((position - below) * DENOMINATOR + 0.5))
 
     def read_cell(self, cell: str) -> Code:
-        number = float(cell) if _FLOAT.fullmatch(cell) else math.nan
-        inside = self.lower <= number <= self.upper
-        if inside and not self.yes_no:
-            return number
-        # A text is refused by its type, so that the error holds no part of an answer.
-        return self.code(number if inside else cell)
+        number = math.nan  # of no range
+        if _FLOAT.fullmatch(cell):
+            number = float(cell)
+        if not self.lower <= number <= self.upper:
+            # A text is refused by its type, so that the error holds no part of an answer.
+            return self.code(cell)
+        if self.yes_no:
+            return self.code(number)
+        return number
 
     def without(self, *, blank: bool) -> Code:
         return None
@@ -527,11 +553,13 @@ class Number(Asked):
         return code
 
     def examples(self) -> Iterator[Answer]:
-        yield from (self.lower, self.upper, None)
-        if not self.yes_no:
-            yield from (
-                self.lower + (self.upper - self.lower) * share for share in (0.5, 0.7)
-            )
+        yield self.lower
+        yield self.upper
+        yield None
+        if self.yes_no:
+            return
+        for share in (0.5, 0.7):  # on the grid or beside it, by how fine that is
+            yield self.lower + (self.upper - self.lower) * share
 
 
 @dataclass(frozen=True)
@@ -621,7 +649,9 @@ class OneOfSet(Item):
     def own(self, code: Code, source: Source) -> Own:
         length = self.padding_length
         slot = choose(source, max(len(code), length))
-        dummy = choose(source, length) if length > 1 else 0
+        dummy = 0
+        if length > 1:
+            dummy = choose(source, length)
         if slot < len(code):
             return (code[slot],)
         return (self.levels.total + dummy,)
@@ -634,21 +664,28 @@ class OneOfSet(Item):
             return _listed(cell)
         lists = []
         for mark in _MARKS:
-            if mark is None or mark in cell:
-                texts = [part for part in cell.split(mark) if part.strip()]
-                # The first mark at which the cell falls into known items is the one meant.
-                if all(self.find(text) is not None for text in texts):
-                    return texts
-                lists.append(texts)
-        # None is: the error is about the parts by the first mark, or about the cell.
-        return lists[0] if len(lists) > 1 else [cell]
+            if mark is not None and mark not in cell:
+                continue
+            texts = list(filter(str.strip, cell.split(mark)))
+            # The first mark at which the cell falls into known items is the one meant.
+            if None not in map(self.find, texts):
+                return texts
+            lists.append(texts)
+        # No mark is: the error is about the parts by the first one, or about the cell.
+        if len(lists) > 1:
+            return lists[0]
+        return [cell]
 
     def read_cell(self, cell: str) -> Code:
-        items = {self._known(self.find(text), text) for text in self.texts(cell)}
+        items = set()
+        for text in self.texts(cell):
+            items.add(self._known(self.find(text), text))
         return self.of_items(items)
 
     def without(self, *, blank: bool) -> Code:
-        return () if blank else LEFT_OUT
+        if blank:
+            return ()
+        return LEFT_OUT
 
     def answer(self, code: Code) -> Answer:
         return [self.levels.item_name(k) for k in code]
@@ -686,13 +723,16 @@ def _listed(cell: str) -> list[str]:
         items = json.loads(cell)
     except (ValueError, RecursionError):
         items = None
-    if type(items) is not list or not all(type(item) in (str, int) for item in items):
+    # Of a list what is neither a text nor a number, such as a list or true, is no item.
+    if type(items) is not list or not set(map(type, items)) <= {str, int}:
         remedy = 'Write the items as a list in brackets: ["tea", "rice"].'
         # The error names no part of the cell: it is an answer.
         raise InputError("answer", "text", "a JSON list of items", remedy)
-    return [str(item) for item in items]
+    return list(map(str, items))
 
 
 def _type_of(answer: Answer) -> str | None:
     """What kind of thing the answer is, or that there is none; never the answer."""
-    return None if answer is None else f"of type {type(answer).__name__}"
+    if answer is None:
+        return None
+    return f"of type {type(answer).__name__}"

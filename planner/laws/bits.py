@@ -6,7 +6,6 @@ import operator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, repeat
 from typing import ClassVar, Self
 
 from planner.laws.exact import check_unary, log_upper_bound, unary_ratios
@@ -60,10 +59,10 @@ class Bits(Shape):
         return ones[i] * zeros[j]
 
     def at(self, levels: Levels) -> Self:
-        a, b = (
-            (column * len(levels.names))[: len(levels.names)]
-            for column in (self.a, self.b)
-        )
+        size = len(levels.names)
+        # Of one level it becomes that of all of them; else there are as many.
+        a = (self.a * size)[:size]
+        b = (self.b * size)[:size]
         return replace(self, levels=levels, a=a, b=b)
 
     def largest(self) -> float:
@@ -97,10 +96,15 @@ class Bits(Shape):
 
     @cached_property
     def _thresholds(self) -> tuple[list[int], list[int]]:
-        counts = [*self.levels.item_counts, self.levels.dummies]
-        last = self.levels.dummy_level
-        columns = ([*column, column[last]] for column in (self.a, self.b))
-        a, b = (
-            list(chain.from_iterable(map(repeat, column, counts))) for column in columns
-        )
-        return a, b
+        tops: list[int] = []
+        bottoms: list[int] = []
+        for top, bottom, count in zip(
+            self.a, self.b, self.levels.item_counts, strict=True
+        ):
+            tops += [top] * count
+            bottoms += [bottom] * count
+        # Dummies stand last, with the probabilities of their level.
+        dummies = self.levels.dummies
+        tops += [self.a[self.levels.dummy_level]] * dummies
+        bottoms += [self.b[self.levels.dummy_level]] * dummies
+        return tops, bottoms

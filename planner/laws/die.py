@@ -22,6 +22,7 @@ ACKNOWLEDGEMENTS = {
     "round-two": "Nobody who sees a person's round two can see that person's round one.",
     "aggregates-only": "A trusted aggregator releases the estimates alone.",
 }
+_RELEASED_ALONE = "aggregates-only"
 _MAX_OTHERS = 10**7
 _INFINITE = schema.choice("infinite")
 _FINITE = {"type": "number", "minimum": 0, "maximum": MAX_EPSILON + 1}
@@ -95,6 +96,14 @@ class Die(Shape):
         return inf if stated == "infinite" else float(stated)
 
     @property
+    def people_needed(self) -> tuple[int, ...]:
+        """Of each value, where estimates of all people are released alone: its others and one."""
+        if self.guarantee["relies_on"] != _RELEASED_ALONE:
+            return ()
+        others = self.guarantee["aggregates"]["others_with_each_value"]
+        return tuple(number + 1 for number in others)
+
+    @property
     def cells(self) -> int:
         return len(self.rounds) * (1 + self.levels.total)
 
@@ -125,7 +134,7 @@ class Die(Shape):
             check_ratio(
                 self.ratio(i, i), self.guarantee["round_two_epsilon"], "Round two"
             )
-        if self.guarantee["relies_on"] == "aggregates-only" and self.released == inf:
+        if self.guarantee["relies_on"] == _RELEASED_ALONE and self.released == inf:
             raise VerificationError(
                 "Released estimates have no finite epsilon, yet are relied on"
             )
@@ -139,23 +148,26 @@ class Die(Shape):
     @cached_property
     def _least_faces(self) -> list[int]:
         """Of each level the face that the truth raises most; last that of none."""
-        ends = spans(self.levels.item_counts)
-        return [*(min(self.decoys[first:last]) for first, last in ends), self.zero]
+        faces = []
+        for first, last in spans(self.levels.item_counts):
+            faces.append(min(self.decoys[first:last]))
+        return [*faces, self.zero]
 
     def pairs(self) -> list[PairBudget]:
         """Loss of the round-two outputs of each level, at ``(i, i)``; of "none" at the end."""
-        return [
-            PairBudget(i, i, log_upper_bound(self.ratio(i, i)), budget)
-            for i, (_, budget) in enumerate(self._promised)
-        ]
+        budgets = []
+        for i, (_, budget) in enumerate(self._promised):
+            realised = log_upper_bound(self.ratio(i, i))
+            budgets.append(PairBudget(i, i, realised, budget))
+        return budgets
 
     @property
     def _promised(self) -> list[tuple[str, float]]:
         """Each level and, if an answer may be none, none, with its budget."""
-        ratios = list(
-            zip(self.labels, [*self.levels.epsilons, self.none_epsilon], strict=True)
-        )
-        return ratios[:-1] if self.everyone_has_value else ratios
+        promised = list(zip(self.levels.names, self.levels.epsilons, strict=True))
+        if not self.everyone_has_value:
+            promised.append((self.labels[-1], self.none_epsilon))
+        return promised
 
     def draw(self, elements: Own, source: Source) -> bytes:
         return words(source, 1)[0].to_bytes(4, "little")
@@ -167,4 +179,8 @@ class Die(Shape):
             if left < width:
                 return face.to_bytes(4, "little")
             left -= width
-        return (elements[0] if round_number == 2 else 0).to_bytes(4, "little")
+        # The face "sampled": the truth, but in round two alone.
+        answer = 0
+        if round_number == 2:
+            answer = elements[0]
+        return answer.to_bytes(4, "little")

@@ -62,8 +62,10 @@ class Drawing:
         (1073741824, 3221225472, 4294967296)
         """
         total = round(sum(fractions)) * DENOMINATOR
-        chances = [int(fraction * DENOMINATOR) for fraction in fractions]
-        chances = [min(max(chance, 1), DENOMINATOR) for chance in chances]
+        chances = []
+        for fraction in fractions:
+            chance = int(fraction * DENOMINATOR)
+            chances.append(min(max(chance, 1), DENOMINATOR))
         missing = total - sum(chances)  # what rounding has left; it may be below 0
         # Chances are cut to the allowed range; what is missing goes to the first that have room.
         for k, chance in enumerate(chances):
@@ -91,9 +93,10 @@ class Drawing:
         (('a', 'c'), ('b', 'c'), 2)
         """
         ends = accumulate(self.chances, initial=0)
-        points = [-((word - end) // DENOMINATOR) for end in ends]  # before each end
-        return tuple(
-            name
-            for name, (before, after) in zip(self.names, pairwise(points), strict=True)
-            if after > before
-        )
+        # How many points of the line are before each end: ceil((end - word) / 2^32).
+        points = [-((word - end) // DENOMINATOR) for end in ends]
+        asked = []
+        for name, (before, after) in zip(self.names, pairwise(points), strict=True):
+            if after > before:
+                asked.append(name)
+        return tuple(asked)

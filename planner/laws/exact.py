@@ -20,12 +20,10 @@ from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 
 _UP = Context(prec=60, rounding=ROUND_CEILING)
-_SHORT = Context(
-    prec=40, rounding=ROUND_CEILING
-)  # enough for a double, five times faster
-_NEARLY_LARGEST = (
-    1 - 2**-40
-)  # below it a double, right to 2^-50, is surely the smaller one
+# Enough for a double, and five times as fast.
+_SHORT = Context(prec=40, rounding=ROUND_CEILING)
+# Below it a double, right to 2^-50, is surely the smaller one.
+_NEARLY_LARGEST = 1 - 2**-40
 
 
 @lru_cache(maxsize=4096)
@@ -70,7 +68,9 @@ def check_ratio(ratio: Fraction | None, budget: float, name: str = "A report") -
     """
     if budget == math.inf or (ratio is not None and ratio <= exp_lower_bound(budget)):
         return
-    realised = "more" if ratio is None else f"{log_upper_bound(ratio):.9f} nats"
+    realised = "more"
+    if ratio is not None:
+        realised = f"{log_upper_bound(ratio):.9f} nats"
     raise VerificationError(f"{name} realises {realised} but {budget:.9f} are promised")
 
 
@@ -108,8 +108,9 @@ class Likelihoods:
 
         Doubles find the few reports that may have it, exact numbers decide.
         """
-        if any(self.most[o] for o in other.zeros):
-            return None
+        for report in other.zeros:
+            if self.most[report]:
+                return None
         doubles = list(map(truediv, self.floats[1], other.floats[0]))
         # A double errs by 2^-50 at most: only those this near the largest can be the largest.
         nearly = max(doubles) * _NEARLY_LARGEST
@@ -187,8 +188,9 @@ def unary_ratios(
 
     One of each level, then of the dummies; VerificationError if an integer is impossible.
     """
-    pairs = [(index(top), index(bottom)) for top, bottom in zip(a, b, strict=True)]
-    for i, (top, bottom) in enumerate(pairs):  # NumPy's integers would overflow
+    # As integers of Python: products of NumPy's would overflow.
+    pairs = list(zip(map(index, a), map(index, b), strict=True))
+    for i, (top, bottom) in enumerate(pairs):
         if not 0 < bottom < top < DENOMINATOR:
             reason = (
                 f"Level {i} has a = {top}, b = {bottom}; 0 < b < a < 2^32 is required"
@@ -207,10 +209,9 @@ def unary_ratios(
 def _check_min(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
     # Only the two largest ratios each way can be the worst beside a level: O(t) pairs.
     # r = min(eps_i, against_j): each level at its own budgets beside the largest of the others.
-    best_ones, best_zeros = (
-        nlargest(2, range(len(ones)), key=column.__getitem__)
-        for column in (ones, zeros)
-    )
+    levels_and_dummies = range(len(ones))
+    best_ones = nlargest(2, levels_and_dummies, key=ones.__getitem__)
+    best_zeros = nlargest(2, levels_and_dummies, key=zeros.__getitem__)
     for i, (count, epsilon, against) in enumerate(levels.members):
         for j in best_zeros:
             if j != i or count > 1:
@@ -224,15 +225,14 @@ def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
     members = levels.members
     # e^((x + y) / 2) >= lower(x / 2) lower(y / 2): a product decides, and its two largest factors.
     halves = [exp_lower_bound(member.epsilon / 2) for member in members]
-    places = range(len(ones))
-    pairs = [(i, i) for i in places if members[i].elements > 1]
-    pairs += [
-        (i, j)
-        for i in nlargest(2, places, key=lambda k: ones[k] / halves[k])
-        for j in nlargest(2, places, key=lambda k: zeros[k] / halves[k])
-        if i != j
-    ]
+    positions = range(len(ones))
+    best_ones = nlargest(2, positions, key=lambda k: ones[k] / halves[k])
+    best_zeros = nlargest(2, positions, key=lambda k: zeros[k] / halves[k])
+    pairs = [(i, i) for i in positions]
+    pairs += product(best_ones, best_zeros)
     for i, j in pairs:
+        if i == j and members[i].elements == 1:
+            continue  # it is told from no other of its level
         if ones[i] * zeros[j] > halves[i] * halves[j]:
             demanded = (members[i].epsilon + members[j].epsilon) / 2
             raise PairViolation.of(levels, i, j, ones[i] * zeros[j], demanded)

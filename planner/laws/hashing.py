@@ -12,9 +12,8 @@ from planner.laws.shape import Own, Shape, Wanted
 from planner.laws.source import Source, choose, words
 from planner.limits import DENOMINATOR as D
 
-MAX_VALUES = (
-    2**29
-)  # about 1 + e^20: beyond, seeds of 32 bits no longer spread items evenly
+# About 1 + e^20: beyond, seeds of 32 bits no longer spread items evenly.
+MAX_VALUES = 2**29
 _MASK = 2**32 - 1
 
 
@@ -73,8 +72,10 @@ class Hash(Shape):
     def draw(self, elements: Own, source: Source) -> bytes:
         seed = words(source, 1)[0]
         word = words(source, 1)[0]
-        value = xxh32(elements[0], seed) % self.values
-        value = value if word < self.truth else choose(source, self.values)
+        if word < self.truth:
+            value = xxh32(elements[0], seed) % self.values
+        else:
+            value = choose(source, self.values)
         return seed.to_bytes(4, "little") + value.to_bytes(4, "little")
 
 

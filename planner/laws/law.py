@@ -39,18 +39,22 @@ class Halves(NamedTuple):
     @classmethod
     def of(cls, *classes: type[Shape] | type[Asked]) -> Self:
         """Forms of report and ways of asking."""
-        shapes = {part.name: part for part in classes if issubclass(part, Shape)}
-        return cls(
-            shapes, {part.name: part for part in classes if issubclass(part, Asked)}
-        )
+        shapes = {}
+        asked = {}
+        for part in classes:
+            if issubclass(part, Shape):
+                shapes[part.name] = part
+            else:
+                asked[part.name] = part
+        return cls(shapes, asked)
 
     def pairs(self) -> list[tuple[type[Asked], type[Shape]]]:
         """The ways of asking with the forms of report that serve them."""
-        return [
-            (self.asked[name], shape)
-            for shape in self.shapes.values()
-            for name in shape.asked
-        ]
+        pairs = []
+        for shape in self.shapes.values():
+            for name in shape.asked:
+                pairs.append((self.asked[name], shape))
+        return pairs
 
 
 # What a person's device needs of each, and no more.
@@ -149,8 +153,10 @@ class Law:
             "law": self.shape.name,
             "denominator": DENOMINATOR,
         }
-        again = {} if self.again is None else {"rounds": self.again.document()}
-        return header | self.asked.document() | self.shape.document() | again
+        document = header | self.asked.document() | self.shape.document()
+        if self.again is not None:
+            document["rounds"] = self.again.document()
+        return document
 
     @property
     def kind(self) -> str:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import accumulate, chain, combinations, pairwise, product
+from itertools import accumulate, chain, combinations, pairwise, product, starmap
 from typing import NamedTuple
 
 from planner.errors import InputError
@@ -101,9 +101,7 @@ class Levels:
                     f"levels[{i}] lists {given} items, and its item_count is {count}"
                 )
                 raise InputError.because(f"levels[{i}].items", reason, EXPORT_REMEDY)
-        names, counts = (
-            tuple(row[key] for row in rows) for key in ("name", "item_count")
-        )
+        names = tuple(row["name"] for row in rows)
         epsilons = tuple(float(row["epsilon"]) for row in rows)
         items = tuple(tuple(row["items"]) for row in rows)
         rule = _rule(question["rule"], len(rows))
@@ -112,7 +110,14 @@ class Levels:
             if min(against) < math.inf:
                 raise unfit("against", min(against), "left out under this rule")
             against = ()
-        levels = cls(names, epsilons, counts, items, rule, 0, against)
+        levels = cls(
+            names=names,
+            epsilons=epsilons,
+            item_counts=tuple(row["item_count"] for row in rows),
+            items=items,
+            rule=rule,
+            against=against,
+        )
         if levels.total < least:
             reason = f"the levels have {levels.total} item together, at least {least} are needed"
             raise InputError.because("levels", reason, EXPORT_REMEDY)
@@ -122,9 +127,10 @@ class Levels:
                 reason = f"two {kind}s have the same name"
                 raise InputError.because("levels", reason, EXPORT_REMEDY)
         # "Level 3" names an item of a level without a list, too.
-        for item in (item for item in listed if levels.unnamed(item) is not None):
-            reason = f"{item!r} is the name of two items, one of them of a level without a list"
-            raise InputError.because("levels", reason, EXPORT_REMEDY)
+        for item in listed:
+            if levels.unnamed(item) is not None:
+                reason = f"{item!r} is the name of two items, one of them of a level without a list"
+                raise InputError.because("levels", reason, EXPORT_REMEDY)
         return levels
 
     def with_dummies(self, dummies: int) -> Levels:
@@ -133,24 +139,35 @@ class Levels:
 
     def document(self) -> Document:
         """The keys ``rule`` and ``levels`` of a question."""
-        rows = zip(self.names, self.epsilons, self.item_counts, self.items, strict=True)
-        keys = ("name", "epsilon", "item_count", "items")
-        levels = [
-            dict(zip(keys, (*row[:3], list(row[3])), strict=True)) for row in rows
-        ]
-        for level, against in zip(levels, self.against, strict=False):
-            if against < math.inf:  # JSON has no infinity: the key is left out
-                level["against"] = against
-        matrix = [
-            [None if math.isinf(x) else float(x) for x in row]
-            for row in self.matrix or ()
-        ]
-        return {"rule": matrix or self.rule, "levels": levels}
+        levels = []
+        for i, name in enumerate(self.names):
+            level = {
+                "name": name,
+                "epsilon": self.epsilons[i],
+                "item_count": self.item_counts[i],
+                "items": list(self.items[i]),
+            }
+            # JSON has no infinity: the key is left out.
+            if self.against and self.against[i] < math.inf:
+                level["against"] = self.against[i]
+            levels.append(level)
+        if self.matrix is None:
+            return {"rule": self.rule, "levels": levels}
+        matrix = []
+        for row in self.matrix:
+            budgets: list[float | None] = list(map(float, row))
+            for j, budget in enumerate(row):
+                if math.isinf(budget):
+                    budgets[j] = None
+            matrix.append(budgets)
+        return {"rule": matrix, "levels": levels}
 
     @property
     def matrix(self) -> Sequence[Sequence[float]] | None:
         """Pair budgets, where the rule is no name."""
-        return None if isinstance(self.rule, str) else self.rule
+        if isinstance(self.rule, str):
+            return None
+        return self.rule
 
     # -- budgets ---------------------------------------------------------------------------
 
@@ -199,13 +216,12 @@ class Levels:
         (1.5, 1.0)
         """
         if self.matrix is not None:
-            places = range(len(self.names))
-            return min(self.demanded(i, j) for i in places for j in places)
-        budgets = [
-            member.epsilon
-            for member in self.members
-            for _ in range(min(member.elements, 2))
-        ]
+            positions = range(len(self.names))
+            return min(starmap(self.demanded, product(positions, repeat=2)))
+        budgets = []
+        for member in self.members:
+            # Two elements of one level are a pair, too; more of them are no other pairs.
+            budgets += [member.epsilon] * min(member.elements, 2)
         if len(budgets) < 2:
             return math.inf
         # The two least demanding elements are the pair of the least budget.
@@ -233,12 +249,16 @@ class Levels:
             component = {i}
             separate = []
             for group in groups:
-                if any(self.demanded(i, j) < math.inf for j in group):
+                budgets = [self.demanded(i, j) for j in group]
+                if min(budgets) < math.inf:
                     component |= group
                 else:
                     separate.append(group)
             groups = [*separate, component]
-        return [[self.names[i] for i in sorted(group)] for group in groups]
+        named = []
+        for group in groups:
+            named.append([self.names[i] for i in sorted(group)])
+        return named
 
     # -- items -----------------------------------------------------------------------------
 
@@ -259,7 +279,10 @@ class Levels:
 
     def level_of(self) -> list[int]:
         """Level number of each item; a list of :attr:`total` entries."""
-        return [i for i, count in enumerate(self.item_counts) for _ in range(count)]
+        levels: list[int] = []
+        for level, count in enumerate(self.item_counts):
+            levels += [level] * count
+        return levels
 
     def level_names(self) -> list[str]:
         """The level of each item, by name."""
@@ -267,12 +290,11 @@ class Levels:
 
     def numbers(self) -> dict[str, int]:
         """Item number of each named item."""
-        rows = zip(spans(self.item_counts), self.items, strict=True)
-        return {
-            item: start + k
-            for (start, _), items in rows
-            for k, item in enumerate(items)
-        }
+        numbers: dict[str, int] = {}
+        for (start, _), items in zip(spans(self.item_counts), self.items, strict=True):
+            for number, item in enumerate(items, start):
+                numbers[item] = number
+        return numbers
 
     def unnamed(self, answer: object) -> int | None:
         """The number of an item without a name that is given by it, or as "level 57".
@@ -285,7 +307,9 @@ class Levels:
         """
         if type(answer) is int and not self.named and 0 <= answer < self.total:
             return answer
-        match = _UNNAMED.fullmatch(answer) if type(answer) is str else None
+        if type(answer) is not str:
+            return None
+        match = _UNNAMED.fullmatch(answer)
         if match is None:
             return None
         rows = zip(self.names, spans(self.item_counts), self.items, strict=True)
@@ -299,12 +323,13 @@ class Levels:
         if _NUMBER.fullmatch(text):
             return self.unnamed(int(text))
         match = _UNNAMED.fullmatch(text)
-        names = [
-            name for name in self.names if match and folded(name) == folded(match[1])
-        ]
-        if match is None or len(names) != 1:
+        if match is None:
             return None
-        return self.unnamed(f"{names[0]} {match[2]}")
+        names = list(map(folded, self.names))
+        level = folded(match[1])
+        if names.count(level) != 1:  # of two that differ by case alone none is meant
+            return None
+        return self.unnamed(f"{self.names[names.index(level)]} {match[2]}")
 
     def item_name(self, number: int) -> str:
         """The name of an item: where the file has none the level's, with a number from 1."""
@@ -312,7 +337,9 @@ class Levels:
             self.names, self.item_counts, self.items, strict=True
         ):
             if number < count:
-                return items[number] if items else f"{name} {number + 1}"
+                if items:
+                    return items[number]
+                return f"{name} {number + 1}"
             number -= count
         raise IndexError(number)
 
@@ -352,24 +379,29 @@ def folded(text: str) -> str:
 
 def of_both(rule: Rule, x: float, y: float, against: float) -> float:
     """The budget of a pair under a rule of a name; ``against`` is that of the second."""
-    return (x + y) / 2 if rule == "avg" else min(x, against)
+    if rule == "avg":
+        return (x + y) / 2
+    return min(x, against)
 
 
 def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
     if isinstance(rule, str):
         return rule
-    if len(rule) != size or any(len(row) != size for row in rule):
+    if len(rule) != size or set(map(len, rule)) != {size}:
         raise unfit("rule", rule, f"a name or a {size} x {size} matrix")
-    matrix = tuple(
-        tuple(math.inf if entry is None else float(entry) for entry in row)
-        for row in rule
-    )
-    pairs = product(range(size), repeat=2)
-    if any(math.isinf(matrix[i][j]) < math.isinf(matrix[j][i]) for i, j in pairs):
-        raise unfit("rule", rule, "null in both directions, or in neither")
-    if any(all(map(math.isinf, row)) for row in matrix):
-        remedy = "A level that is protected against nothing needs no randomisation."
-        raise InputError(
-            "rule", rule, "finite for at least one pair of each level", remedy
-        )
-    return matrix
+    matrix = []
+    for row in rule:
+        budgets = []
+        for entry in row:
+            budgets.append(math.inf if entry is None else float(entry))
+        matrix.append(tuple(budgets))
+    for i, j in product(range(size), repeat=2):
+        if math.isinf(matrix[i][j]) != math.isinf(matrix[j][i]):
+            raise unfit("rule", rule, "null in both directions, or in neither")
+    for budgets_of_level in matrix:
+        if min(budgets_of_level) == math.inf:
+            remedy = "A level that is protected against nothing needs no randomisation."
+            raise InputError(
+                "rule", rule, "finite for at least one pair of each level", remedy
+            )
+    return tuple(matrix)

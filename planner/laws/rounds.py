@@ -46,7 +46,9 @@ class Rounds:
     def read(cls, question: Document) -> Self | None:
         """Of a question of the right form; None where it is asked one time."""
         stated = question.get("rounds")
-        return None if stated is None else cls(stated["count"], stated.get("changes"))
+        if stated is None:
+            return None
+        return cls(stated["count"], stated.get("changes"))
 
     def document(self) -> Document:
         """The key of a question."""
@@ -62,7 +64,9 @@ class Rounds:
     @property
     def parts(self) -> int:
         """Rounds, or values, of which a person reports one."""
-        return self.count if self.changes is None else self.changes + 1
+        if self.changes is None:
+            return self.count
+        return self.changes + 1
 
     def own(self, parameters: str, question: str, user: str) -> int:
         """Which of them a person reports, from 1: ``1 + SHA-256(fields by lines) mod parts``.

@@ -144,9 +144,11 @@ def _check_keys(value: Document, schema: Schema, path: str, where: str) -> None:
             raise unfit(_name(_join(path, key), where), None, "given")
     if schema["additionalProperties"]:
         return
+    owner = where or " of the document"
+    if path:
+        owner = f" of {path}{where}"
     for key in value:
         if key not in schema["properties"]:
-            owner = f" of {path}{where}" if path else where or " of the document"
             raise unfit(f"key{owner}", key, f"one of {', '.join(schema['properties'])}")
 
 
@@ -155,10 +157,8 @@ def _fits(value: Json, schema: Schema) -> bool:
     if "anyOf" in schema:
         return any(passes(value, allowed) for allowed in schema["anyOf"])
     if "enum" in schema:
-        return any(
-            type(value) is type(allowed) and value == allowed
-            for allowed in schema["enum"]
-        )
+        # By the type, too: in Python True is 1.
+        return (type(value), value) in [(type(item), item) for item in schema["enum"]]
     return type(value) in _TYPES[schema["type"]][1] and _in_range(value, schema)
 
 
@@ -190,17 +190,21 @@ def _allowed(schema: Schema) -> str:
         return " or ".join(_allowed(option) for option in schema["anyOf"])
     if "enum" in schema:
         values = [*map(repr, schema["enum"])]
-        return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
+        if len(values) == 1:
+            return values[0]
+        return f"one of {', '.join(values)}"
     if "pattern" in schema:
         return f"text of the form {schema['pattern']}"
     name, _ = _TYPES[schema["type"]]
-    least, above, most = (
-        schema.get(key) for key in ("minimum", "exclusiveMinimum", "maximum")
-    )
+    least = schema.get("minimum")
+    above = schema.get("exclusiveMinimum")
+    most = schema.get("maximum")
     if least is not None and most is not None:
         return f"{name} from {least:.15g} to {most:.15g}"
-    limits = (("above", above), ("of at least", least), ("at most", most))
-    words = [f"{word} {limit:g}" for word, limit in limits if limit is not None]
+    words = []
+    for word, limit in (("above", above), ("of at least", least), ("at most", most)):
+        if limit is not None:
+            words.append(f"{word} {limit:g}")
     if schema.get("minItems"):
         words = [f"with at least {schema['minItems']} entries"]
     if schema.get("minLength"):
@@ -209,8 +213,14 @@ def _allowed(schema: Schema) -> str:
 
 
 def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+    """The place of a key in an object that stands at a path."""
+    if not path:
+        return key
+    return f"{path}.{key}"
 
 
 def _name(path: str, where: str) -> str:
-    return f"{path or 'the document'}{where}" if path or not where else where.strip()
+    """What an error is about: a place in the document, or a part such as " of question 'q'"."""
+    if where and not path:
+        return where.strip()
+    return f"{path or 'the document'}{where}"

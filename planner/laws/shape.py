@@ -14,13 +14,13 @@ from planner.laws.levels import Levels, PairBudget
 from planner.laws.schema import Document, Json, Keys, Schema
 from planner.laws.source import Source
 
-Own = tuple[
-    int, ...
-]  # the elements that a person's report is about: one, or all of a whole set
+# The elements that a person's report is about: one, or all of a whole set.
+Own = tuple[int, ...]
+# What each element counts as in each wanted number: rows are numbers, columns elements.
 Wanted = Sequence[Sequence[Fraction]]
-BIAS = (
-    10**9
-)  # an estimate is off by one part in so many of what a person counts for, at most
+# An estimate is off by one part in so many of what a person counts for, at most.
+BIAS = 10**9
+# Values of a file are doubles; times this, rounded down, they are exact far below the bias.
 SCALE = 2**80
 VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
 _BIT_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
@@ -94,6 +94,15 @@ class Shape(LawPart, ABC):
         """Sums that a collector keeps, of all rounds together."""
 
     @property
+    def people_needed(self) -> tuple[int, ...]:
+        """How many must have each answer for what is promised of released estimates.
+
+        Where there are any, it is promised of the estimates of all people alone, released one time.
+        Of other forms, empty, each report keeps its budgets whatever is released of it.
+        """
+        return ()
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Names of the positions that :meth:`pairs` refers to."""
         return self.levels.names
@@ -106,18 +115,27 @@ class Shape(LawPart, ABC):
         """
         size = len(self.levels.names)
         least = self.levels.dummy_level
-        some = [least] if size > MOST_LISTED else range(size)
+        others = range(size)
+        if size > MOST_LISTED:
+            others = range(least, least + 1)
+        pairs = set()
+        for i in range(size):
+            pairs.add((i, i))
+            for j in others:
+                pairs.add((min(i, j), max(i, j)))
         # Both orders of a pair have one budget under an undirected rule: one of them is listed.
-        pairs = {(i, i) for i in range(size)}
-        pairs |= {(min(i, j), max(i, j)) for i in range(size) for j in some}
         directed = self.levels.directed
+        if directed:
+            pairs |= {(j, i) for i, j in pairs}
         budgets = []
-        pairs |= {(j, i) for i, j in pairs if directed}
         for i, j in sorted(pairs):
+            if i == j and self.levels.item_counts[i] == 1:
+                continue  # a lone item is told from no other of its level
             forward = self.ratio(i, j)
-            backward = forward if directed else self.ratio(j, i)
-            alone = i == j and self.levels.item_counts[i] == 1
-            if not alone and forward is not None and backward is not None:
+            backward = forward
+            if not directed:
+                backward = self.ratio(j, i)
+            if forward is not None and backward is not None:
                 realised = log_upper_bound(max(forward, backward))
                 budgets.append(PairBudget(i, j, realised, self.levels.demanded(i, j)))
         return budgets
@@ -131,13 +149,11 @@ class Shape(LawPart, ABC):
 
     def require_telling(self) -> None:
         """VerificationError where a report does not count more often for the own element."""
-        if any(
-            true_chance <= other_chance
-            for true_chance, other_chance in self.support() or ()
-        ):
-            raise VerificationError(
-                "A report must hold the true item more often than another"
-            )
+        for true_chance, other_chance in self.support() or ():
+            if true_chance <= other_chance:
+                raise VerificationError(
+                    "A report must hold the true item more often than another"
+                )
 
     def at(self, levels: Levels) -> Self:
         """The same law of other levels, as many as its own; of one level, of all of them alike."""
@@ -162,16 +178,22 @@ def octets(bits: int) -> int:
 
 def as_tuples(value: Json) -> Json:
     """A value of JSON with its lists as tuples, at any depth."""
-    return tuple(map(as_tuples, value)) if type(value) is list else value
+    if type(value) is not list:
+        return value
+    return tuple(map(as_tuples, value))
 
 
 def as_lists(value: Json) -> Json:
     """A value of a law with its tuples as lists, at any depth: what JSON takes."""
-    return list(map(as_lists, value)) if type(value) is tuple else value
+    if type(value) is not tuple:
+        return value
+    return list(map(as_lists, value))
 
 
 def has_shape(rows: Json, shape: tuple[int, ...]) -> bool:
     """Whether nested rows are a table of so many rows, columns, ..."""
     if not shape:
         return True
-    return len(rows) == shape[0] and all(has_shape(row, shape[1:]) for row in rows)
+    if len(rows) != shape[0]:
+        return False
+    return all(has_shape(row, shape[1:]) for row in rows)

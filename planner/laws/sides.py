@@ -99,8 +99,13 @@ class Sides(Shape):
         if size > MAX_GROUPS or kinds > MAX_TYPES:
             allowed = f"at most {MAX_TYPES} types of {MAX_GROUPS} groups"
             raise unfit("types", (kinds, size), allowed)
-        valued = (kinds, size, 2) if kinds * size > 1 else (0,)
-        shapes = {"types": (kinds, size), "weights": (size, kinds, 2), "values": valued}
+        shapes: dict[str, tuple[int, ...]] = {
+            "types": (kinds, size),
+            "weights": (size, kinds, 2),
+            "values": (kinds, size, 2),
+        }
+        if kinds * size == 1:  # the weights leave no choice of an estimator
+            shapes["values"] = (0,)
         for key, shape in shapes.items():
             if not has_shape(getattr(self, key), shape):
                 reason = f"{key} is not of the shape {' x '.join(map(str, shape))}"
@@ -133,7 +138,9 @@ class Sides(Shape):
 
     @property
     def _type_bytes(self) -> int:
-        return TYPE_BYTES if len(self.types) > 1 else 0
+        if len(self.types) == 1:  # its number says nothing and is not sent
+            return 0
+        return TYPE_BYTES
 
     # -- proof -----------------------------------------------------------------------------
 
@@ -142,11 +149,10 @@ class Sides(Shape):
             if sum(map(sum, row)) != D:
                 raise VerificationError(f"The integers of group {g} do not sum to 2^32")
             for o, pair in enumerate(row):
-                if any(
-                    w and not n for n, w in zip(self._standing(g, o), pair, strict=True)
-                ):
-                    reason = f"Type {o} has no element of group {g} on a side with a probability"
-                    raise VerificationError(reason)
+                for standing, weight in zip(self._standing(g, o), pair, strict=True):
+                    if weight and not standing:
+                        empty = f"no element of group {g} on a side with a probability"
+                        raise VerificationError(f"Type {o} has {empty}")
         for (a, b), demanded in self._demanded.items():
             if demanded < inf:
                 names = f"Levels {self._names[a]} and {self._names[b]}: a report"
@@ -174,14 +180,16 @@ class Sides(Shape):
         if len(self.weights) > 1:
             return None
         # Reports of a type without a high element are blanks: they count for nobody.
-        telling = [kind for kind, (high,) in enumerate(self.types) if high > 0]
-        if len(telling) != 1:
+        high_counts = [high for (high,) in self.types]
+        if len(self.types) - high_counts.count(0) != 1:
             return None
-        blanks = D - sum(self.weights[0][telling[0]])
+        high = max(high_counts)
+        low_weight, high_weight = self.weights[0][high_counts.index(high)]
+        blanks = D - low_weight - high_weight
         if blanks > _MOST_BLANKS:
             return None
-        high = self.types[telling[0]][0]
-        low_weight, high_weight = self.weights[0][telling[0]]
+        # Another element is high in place of one of those that are: all of them where the own
+        # one is low, all but one where it is high.
         others = low_weight * high + high_weight * (high - 1)
         true_chance = Fraction(high_weight, D)
         other_chance = Fraction(others, D * (self.counts[0] - 1))
@@ -212,16 +220,17 @@ class Sides(Shape):
             least = []
             most = []
             for kind, pair in enumerate(self.weights[group]):
-                sides = zip(pair, self._standing(group, kind), strict=True)
-                values = [Fraction(weight * count, n) for weight, n in sides if n]
+                values = []
+                for weight, n in zip(pair, self._standing(group, kind), strict=True):
+                    if n:  # a side on which nobody stands is never reported
+                        values.append(Fraction(weight * count, n))
                 least.append(min(values))
                 most.append(max(values))
             likelihoods.append(Likelihoods(least, most))
-        numbered = product(enumerate(likelihoods), repeat=2)
-        return {
-            (a, b): likelihood_a.ratio(likelihood_b)
-            for (a, likelihood_a), (b, likelihood_b) in numbered
-        }
+        ratios = {}
+        for a, b in product(range(len(likelihoods)), repeat=2):
+            ratios[a, b] = likelihoods[a].ratio(likelihoods[b])
+        return ratios
 
     @cached_property
     def _demanded(self) -> dict[tuple[int, int], float]:
@@ -246,13 +255,14 @@ class Sides(Shape):
                 a = self.groups[i]
                 b = self.groups[j]
                 budgets[a, b] = min(budgets.get((a, b), inf), levels.demanded(i, j))
-        return {
-            (a, b): r for (a, b), r in budgets.items() if a != b or self.counts[a] > 1
-        }
+        for group, count in enumerate(self.counts):
+            if count == 1:  # a lone element is told from no other of its group
+                del budgets[group, group]
+        return budgets
 
     def _require_unbiased(self) -> None:
         """An answer counts as one for its item and as none for every other, on average."""
-        sent = [[sum(pair) for pair in row] for row in self.weights]
+        sent = [list(map(sum, row)) for row in self.weights]
         for a, count in enumerate(self.counts):
             # Sums over all reports of weight times value, scaled: for the item it must be one.
             true_error = -D * SCALE
@@ -260,23 +270,22 @@ class Sides(Shape):
             totals = []
             for o, (at_low, at_high) in enumerate(self.weights[a]):
                 low, high = self._standing(a, o)
-                low_value, high_value = (
-                    floor(Fraction(value) * SCALE) for value in self.values[o][a]
-                )
-                totals.append(high_value * high + low_value * low)
+                low_value, high_value = map(_scaled, self.values[o][a])
+                total = high_value * high + low_value * low
+                totals.append(total)
                 true_error += at_low * low_value + at_high * high_value
-                group_error += at_low * (totals[-1] - low_value) + at_high * (
-                    totals[-1] - high_value
-                )
+                # All others of the group: the total without the own element's value.
+                group_error += at_low * (total - low_value)
+                group_error += at_high * (total - high_value)
             # An item misses by one part in BIAS at most; a group by as much for each element.
             bound = D * SCALE // BIAS
-            others = (
-                sum(map(mul, row, totals)) for b, row in enumerate(sent) if b != a
-            )
-            biased = abs(true_error) > bound or (
-                count > 1 and abs(group_error) > bound * (count - 1)
-            )
-            if biased or any(abs(shift) > bound * count for shift in others):
+            biased = abs(true_error) > bound
+            if count > 1:
+                biased |= abs(group_error) > bound * (count - 1)
+            for b, row in enumerate(sent):
+                if b != a:
+                    biased |= abs(sum(map(mul, row, totals))) > bound * count
+            if biased:
                 raise VerificationError(
                     f"The estimator of levels {self._names[a]} is biased"
                 )
@@ -328,23 +337,26 @@ class Sides(Shape):
             low, high = self._standing(group, kind)
             end = start + low + high
             few = min(low, high)
-            side = high <= low
-            larger = not side if few else high > 0
+            side = high <= low  # the smaller one, high if both are equal
+            larger = not side
+            if not few:
+                larger = high > 0
             bits[start:end] = bytes([larger]) * (low + high)
             if not few:  # all are on one side
                 continue
-            for last in range(
-                end - few, end
-            ):  # Floyd's: a subset for the smaller side, all alike
+            # Floyd's method (Bentley, 1987): a subset for the smaller side, all alike.
+            for last in range(end - few, end):
                 pick = start + next(drawn)
-                bits[last if bits[pick] == side else pick] = side
+                if bits[pick] == side:  # is in the subset already
+                    pick = last
+                bits[pick] = side
             of_high = next(drawn)
             of_low = next(drawn)
-            if (
-                group == own_group and bits[own_bit] != own_side
-            ):  # changes sides with one that is there
+            if group == own_group and bits[own_bit] != own_side:
+                # It changes sides with one that is there, the first or second choice of these.
                 there = [k for k in range(start, end) if bits[k] == own_side]
-                bits[there[of_high if own_side else of_low]] = not own_side
+                chosen = there[of_high] if own_side else there[of_low]
+                bits[chosen] = not own_side
                 bits[own_bit] = own_side
         return bits
 
@@ -358,3 +370,8 @@ class Sides(Shape):
                     sizes += [*range(count - few + 1, count + 1), high, low]
             self._choices[kind] = sizes
         return self._choices[kind]
+
+
+def _scaled(value: float) -> int:
+    """A value of the file in units of ``1 / SCALE``, rounded down."""
+    return floor(Fraction(value) * SCALE)

@@ -108,13 +108,19 @@ class Staircase(Shape):
 
     @property
     def size(self) -> int:
-        return self.held * self.width if self.width else octets(self.cells)
+        if self.width:
+            return self.held * self.width
+        return octets(self.cells)
 
     @property
     def width(self) -> int:
         """Bytes of an element's number in a report; 0 where a report is a bit an element."""
-        width = 2 if self.cells <= 2**16 else 4
-        return width if self.held * width < octets(self.cells) else 0
+        width = 2
+        if self.cells > 2**16:
+            width = 4
+        if self.held * width >= octets(self.cells):
+            return 0
+        return width
 
     def draw(self, elements: Own, source: Source) -> bytes:
         hits = self.hits[bisect_right(self.ends, below(source, self.ends[-1]))]
@@ -126,19 +132,22 @@ class Staircase(Shape):
         others = order(source, rest, min(self.held, rest))
         shifts = [element - position for position, element in enumerate(mine)]
         chosen = [mine[position] for position in first[:hits]]
-        chosen += [
-            position + bisect_right(shifts, position)
-            for position in others[: self.held - hits]
-        ]
+        for position in others[: self.held - hits]:
+            # As many of one's own stand below it as have a shift of at most its place.
+            chosen.append(position + bisect_right(shifts, position))
         return self.written(sorted(chosen))
 
     def written(self, elements: Sequence[int]) -> bytes:
         """The report that has these elements, ascending."""
+        report = bytearray()
         if self.width:
-            return b"".join(
-                number.to_bytes(self.width, "little") for number in elements
-            )
-        return sum(1 << number for number in elements).to_bytes(self.size, "little")
+            for number in elements:
+                report += number.to_bytes(self.width, "little")
+            return bytes(report)
+        bits = 0
+        for number in elements:
+            bits |= 1 << number
+        return bits.to_bytes(self.size, "little")
 
     @cached_property
     def hits(self) -> range:
@@ -161,9 +170,8 @@ class Staircase(Shape):
         for j, ratio in zip(self.hits, self.ratios, strict=False):
             likelier = (held - j) * (length - j)
             fewer = (j + 1) * (others - held + j + 1)
-            weights.append(
-                weights[-1] * (likelier * D) // (fewer * ratio)
-            )  # nothing is left over
+            # The division leaves nothing over.
+            weights.append(weights[-1] * (likelier * D) // (fewer * ratio))
         return list(accumulate(weights))
 
     @cached_property

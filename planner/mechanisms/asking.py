@@ -161,7 +161,13 @@ class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
     def rows(self, raw: Found, confidence: float) -> AnswerRows:
         items = ["none of the values", *self.levels.item_names()]
         names = ["", *self.levels.level_names()], items
-        return item_rows(names, raw, raw.clipped(), confidence)
+        remark = ""
+        if raw.unmatched:
+            remark = (
+                f"unmatched reports, of one round alone: {raw.unmatched:,}; they may move a count "
+                f"by {raw.unmatched / raw.sampling:,.0f} people, which the limits allow for"
+            )
+        return item_rows(names, raw, raw.clipped(), confidence, remark)
 
 
 class OrderedCollected(answers.Ordered, ItemCollected):

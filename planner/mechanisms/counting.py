@@ -245,12 +245,11 @@ class Aggregate:
 
 
 def stacked(rounds: Sequence[Aggregate]) -> Aggregate:
-    """The sums of all rounds of the same users, one above the other if they are several."""
+    """The sums of all rounds, one above the other if they are several; the most users of them."""
     if len(rounds) == 1:
         return rounds[0]
-    return Aggregate(
-        rounds[0].users, np.stack([aggregate.counts for aggregate in rounds])
-    )
+    users = max(aggregate.users for aggregate in rounds)
+    return Aggregate(users, np.stack([aggregate.counts for aggregate in rounds]))
 
 
 class Counter(Protocol):

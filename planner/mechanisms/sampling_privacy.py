@@ -145,18 +145,36 @@ class SamplingPrivacy:
         estimated as exactly 0, so its null standard error is 0; use :meth:`intervals`
         for limits that stay right at small counts.
 
+        Who reports in one round alone, and whoever leaves a value, which no client does, is
+        *unmatched*: each such report may move one count by ``1 / pi_s`` people, which the
+        limits allow for.
+
         Raises
         ------
         InputError
-            No users, or totals that the two rounds of one group cannot have.
+            No users, or more people leave values between the rounds than come to them.
         """
-        moved = self._moved(aggregate)
+        aggregate.require((2, self.items))
+        first, second = aggregate.counts
+        moved = second[1:] - first[1:]
+        back = int(-moved[moved < 0].sum())
+        if back > int(moved[moved > 0].sum()):
+            remedy = (
+                "Nobody leaves a value between the rounds. Are the rounds in order?"
+            )
+            raise InputError(
+                "people who leave a value", back, "fewer than come to one", remedy
+            )
         counts = moved / self.sampling
         values = np.concatenate([[aggregate.users - counts.sum()], counts])
-        variance = self._variance(counts)
-        null = np.zeros(self.items)
         return DieEstimates(
-            values, np.sqrt(variance), null, aggregate.users, moved, self.sampling
+            values=values,
+            standard_errors=np.sqrt(self._variance(np.maximum(counts, 0.0))),
+            null_standard_errors=np.zeros(self.items),
+            users=aggregate.users,
+            moved=np.asarray(moved),
+            sampling=self.sampling,
+            unmatched=max(abs(int(first.sum() - second.sum())), back),
         )
 
     def variance(self, true_counts: ArrayLike) -> Array:
@@ -181,26 +199,6 @@ class SamplingPrivacy:
         """What a value's report in round two would say with other decoys of it, in nats."""
         return np.log1p(self.sampling / np.asarray(decoys, dtype=np.float64))
 
-    def _moved(self, aggregate: Aggregate) -> Whole:
-        aggregate.require((2, self.items))
-        for name, row in zip(("round one", "round two"), aggregate.counts, strict=True):
-            if int(row.sum()) != aggregate.users:
-                remedy = (
-                    "Everyone must answer in both rounds; drop the others from both."
-                )
-                raise InputError(
-                    f"total of {name}", int(row.sum()), "the number of users", remedy
-                )
-        moved = np.asarray(aggregate.counts[1, 1:] - aggregate.counts[0, 1:])
-        for j in np.flatnonzero(moved < 0):
-            remedy = (
-                "Nobody leaves a value between the rounds. Are the rounds in order?"
-            )
-            raise InputError(
-                f"round two minus round one at {j + 1}", int(moved[j]), "0+", remedy
-            )
-        return moved
-
     def _true_counts(self, true_counts: ArrayLike) -> Whole:
         counts = inputs.true_counts(true_counts, self.items)
         if self.everyone_has_value and counts[0]:
@@ -218,6 +216,8 @@ class SamplingPrivacy:
 class DieEstimates(Estimates):
     """Estimates of Sampling Privacy; ``moved`` people of each value are seen between the rounds.
 
+    So many reports, at least, are ``unmatched``: lost, false, or of people who left.
+
     Examples
     --------
     >>> mechanism = SamplingPrivacy(0.5, 0.25, [0.25])
@@ -228,6 +228,7 @@ class DieEstimates(Estimates):
 
     moved: Whole
     sampling: float
+    unmatched: int = 0
 
     def intervals(
         self, confidence: float = CONFIDENCE, simultaneous: bool = False
@@ -235,27 +236,43 @@ class DieEstimates(Estimates):
         """Exact confidence limits of each count, the one of no value first.
 
         They invert the Binomial(c, pi_s) law of the difference at equal tails, so each interval
-        covers the true count with at least ``confidence``, however small.
+        covers the true count with at least ``confidence``, however small. Whatever the unmatched
+        reports say, the difference without them is as many less or more at most.
         """
         share = tail_share(confidence, self.values.size if simultaneous else 1)
-        seen = np.append(self.moved, self.moved.sum())
-        limits = binomial_size_limits(seen, self.sampling, self.users, share / 2)
-        (*lower, fewest), (*upper, most) = (
-            limit.astype(np.float64) for limit in limits
-        )
-        return np.array([self.users - most, *lower]), np.array(
-            [self.users - fewest, *upper]
-        )
+        fewest, most = self._seen()
+        lower, _ = binomial_size_limits(fewest, self.sampling, self.users, share / 2)
+        _, upper = binomial_size_limits(most, self.sampling, self.users, share / 2)
+        return self._with_none(lower, upper, self.users)
 
     def chance_limits(self, miss: float, normal: ChanceLimits) -> ChanceLimits:
         """Exact limits of the shares of a population: ``Binomial(n, p pi_s)`` people are moved."""
         del normal  # not needed: the law is inverted in closed form
-        seen = np.append(self.moved, self.moved.sum())
-        limits = clopper_pearson(seen, self.users, miss)
-        (*lower, fewest), (*upper, most) = (
-            np.minimum(limit / self.sampling, 1.0) for limit in limits
+        fewest, most = self._seen()
+        lower, _ = clopper_pearson(fewest, self.users, miss)
+        _, upper = clopper_pearson(most, self.users, miss)
+        return self._with_none(
+            np.minimum(lower / self.sampling, 1.0),
+            np.minimum(upper / self.sampling, 1.0),
+            1,
         )
-        return np.array([1 - most, *lower]), np.array([1 - fewest, *upper])
+
+    def _seen(self) -> tuple[Whole, Whole]:
+        """The fewest and the most who moved to each value, and to any, last."""
+        seen = np.append(self.moved, self.moved.sum())
+        fewest = np.clip(seen - self.unmatched, 0, self.users)
+        most = np.clip(seen + self.unmatched, 0, self.users)
+        return fewest, most
+
+    @staticmethod
+    def _with_none(
+        lower: Array | Whole, upper: Array | Whole, whole: int
+    ) -> CountLimits:
+        """Limits of no value, which are those of any value from the ``whole``, then of each."""
+        of_none = (whole - upper[-1], whole - lower[-1])
+        limits = np.stack([lower[:-1], upper[:-1]]).astype(np.float64)
+        with_none = np.column_stack([of_none, limits])
+        return with_none[0], with_none[1]
 
 
 def _probability(argument: str, value: object) -> float:

@@ -5,12 +5,13 @@
 and ``-min_r T_a(r)`` down. A share ``f`` of false reports moves the share of ``a`` up by at most
 ``f (max_r T_a(r) - share)``, and many answers at once by the largest sum of their ``T_a`` over one
 report (docs/theory/outsiders.md). Of shares up to an answer, means and sums the same maximum is
-taken over the rows of the estimator. All numbers are those of the deployed integers.
+taken over the rows of the estimator; of what is divided by the estimated number of people who
+answer, to first order. All numbers are those of the deployed integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import cast
@@ -18,8 +19,9 @@ from typing import cast
 import numpy as np
 
 from planner.arrays import Array
-from planner.laws import bits, hashing, rows, staircase
+from planner.laws import bits, die, hashing, rows, staircase
 from planner.laws.answers import MEAN_OF_SCORES, Number, Ordered
+from planner.limits import DENOMINATOR
 from planner.mechanisms import subset_design
 from planner.mechanisms.asking import CollectedLaw
 
@@ -47,6 +49,10 @@ class FalseReports:
     score_sum:
         Of ordered answers with scores, by how much one report moves the sum of the scores, up and
         down; None of others.
+    of_answering:
+        Of what is estimated for those who answer, where people may have no answer: by how much one
+        report moves the mean of a number, or the share up to each ordered answer, times the
+        number of people who answer; None of others.
     """
 
     moved: tuple[str, ...]
@@ -56,6 +62,7 @@ class FalseReports:
     together: Callable[[int, int], float] | None = None
     sizes: tuple[int, ...] = ()
     score_sum: tuple[float, float] | None = None
+    of_answering: FalseReports | None = None
 
     @property
     def largest(self) -> int:
@@ -159,24 +166,103 @@ def _of_rows(law: CollectedLaw) -> FalseReports | None:
     values = np.array(shape.values)
     asked = law.asked
     if isinstance(asked, Number):
-        # The sum of all numbers, from that on [-1, 1] and how many there are.
-        radius = (asked.upper - asked.lower) / 2
-        center = (asked.upper + asked.lower) / 2
-        values = (np.array([[radius, center]]) @ values)[:1]
-        return _extremes(("the sum of all numbers",), values, "")
+        return _of_number(asked, shape)
     if not isinstance(asked, Ordered):
         return None
     if asked.wanted == MEAN_OF_SCORES:
         return _extremes(("the sum of all scores",), values, "")
     names = asked.levels.item_names()
-    moved = tuple(f"up to {names[k]}" for k in asked.order[: len(values)])
-    moves = _extremes(moved, values, PEOPLE)
-    if not asked.scores or asked.no_answer:
+    ordered = [names[k] for k in asked.order[: len(values)]]
+    moves = _extremes(tuple(f"up to {name}" for name in ordered), values, PEOPLE)
+    if asked.no_answer:
+        *below, answering = values
+        shares = tuple(f"the share up to {name}" for name in ordered[:-1])
+        of_answering = _of_quotients(shares, np.array(below), answering, (0, 1))
+        return replace(moves, of_answering=of_answering)
+    if not asked.scores:
         return moves
     # Of scores s in their order T = s_d + sum_j (s_j - s_(j+1)) T_j, from shares up to answers.
     scores = np.array(asked.scores)
     summed = scores[-1] - np.diff(scores) @ values
     return replace(moves, score_sum=(float(summed.max()), float(-summed.min())))
+
+
+def _of_number(asked: Number, shape: rows.Rows) -> FalseReports:
+    """The sum of all numbers, and their mean among those who answer.
+
+    The estimator adds up numbers on ``[-1, 1]``, and how many there are. What a report adds is that
+    beside honest people who are all alike: the worst are.
+    """
+    radius = (asked.upper - asked.lower) / 2
+    center = (asked.upper + asked.lower) / 2
+    on_unit, answering = _beside_honest(shape)
+    total = radius * on_unit + center * answering
+    sums = total.reshape(1, -1)
+    grid = np.linspace(asked.lower, asked.upper, asked.points)
+    # Of people who all have a number it is the mean; where next to nobody answers it is any.
+    means = np.concatenate([grid, [asked.lower]])[:, None]
+    shifts = [total - means * answering]
+    shifts.append(total[-1:] - asked.upper * answering[-1:])
+    of_mean = _extremes(("the mean",), np.vstack(shifts).reshape(1, -1), "")
+    moves = _extremes(("the sum of all numbers",), sums, "")
+    return replace(moves, of_answering=of_mean)
+
+
+def _beside_honest(shape: rows.Rows) -> Array:
+    """What one more report adds to each wanted sum, ``(wanted, answers, reports)``, to first order.
+
+    Beside honest reports of people who all have one answer. It is the estimator's ``T(y)``. Where a
+    device draws a block of reports first, each block's reports are averaged and weighed by the
+    chance to be drawn: then a report ``y`` of block ``b`` beside those of answer ``x`` adds
+    ``T(y) - E[T | x, b] + E[T | x]``.
+    """
+    values = np.array(shape.values)[:, None, :]
+    law = np.array(shape.rows) / DENOMINATOR
+    if not shape.blocks:
+        return np.broadcast_to(values, (len(values), *law.shape))
+    starts = np.cumsum([0, *shape.blocks[:-1]])
+    chances = np.add.reduceat(law, starts, axis=1)
+    sums = np.add.reduceat(values * law, starts, axis=2)
+    block_means = np.repeat(sums / chances, shape.blocks, axis=2)
+    return np.asarray(values - block_means + sums.sum(axis=2, keepdims=True))
+
+
+def _of_quotients(
+    moved: tuple[str, ...], sums: Array, number: Array, ends: tuple[float, float]
+) -> FalseReports:
+    """What one report moves quotients ``q = S / N`` by, times ``N``, to first order.
+
+    ``T_S(r) - q T_N(r)`` for what a report adds to ``S``, a row of ``sums``, and to the ``number``
+    N of people who answer. It is linear in ``q``, whatever this is: largest at one of its ``ends``.
+    """
+    at_ends = np.concatenate([sums - end * number for end in ends], axis=1)
+    return _extremes(moved, at_ends, "")
+
+
+def _of_die(law: CollectedLaw) -> FalseReports:
+    levels = law.shape.levels
+    sampling = cast("die.Die", law.shape).sampling / DENOMINATOR
+    return of_two_rounds(levels.names, levels.item_counts, sampling)
+
+
+def of_two_rounds(
+    names: Sequence[str], sizes: Sequence[int], sampling: float
+) -> FalseReports:
+    """Sampling Privacy: what one person's two false reports do.
+
+    The count of a value is how many more report it in round two than in round one, over
+    ``sampling``, the probability ``pi_s`` to be drawn (docs/theory/sampling-privacy.md). Whoever
+    reports it in round two alone adds ``1 / pi_s`` people, in round one alone takes as many
+    away; no two values can be reported in one round.
+    """
+    moved = np.full(len(names), 1 / sampling)
+    return FalseReports(
+        tuple(names),
+        moved,
+        moved,
+        together=lambda _level, _answers: 1 / sampling,
+        sizes=tuple(sizes),
+    )
 
 
 def _extremes(moved: tuple[str, ...], values: Array, unit: str) -> FalseReports:
@@ -190,4 +276,5 @@ _OF_SHAPES: dict[str, Callable[[CollectedLaw], FalseReports | None]] = {
     staircase.Staircase.name: _of_supports,
     subset_design.SidesCollected.name: _of_sides,
     rows.Rows.name: _of_rows,
+    die.Die.name: _of_die,
 }

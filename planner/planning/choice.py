@@ -23,7 +23,14 @@ from planner.planning.option import (
     Part,
     choice_curve,
 )
-from planner.planning.solve import DESIGN, TIGHT, Certified, solve_for, tried
+from planner.planning.solve import (
+    DESIGN,
+    TIGHT,
+    Certified,
+    in_integers,
+    solve_for,
+    tried,
+)
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import ONE_SIDED, rule_of
@@ -35,9 +42,6 @@ from planner.survey.questions import LevelledQuestion
 
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
-_COARSE_BUDGET = (
-    1e-3  # budgets below which rounding to 2^-32 changes errors by 1e-5 and more
-)
 
 Deployed = Certified | CollectedLaw
 """A table, a design, or the law of a plain mechanism."""
@@ -177,27 +181,13 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         table: Certified = option.law
         return table
 
-    def as_deployed(self, part: Part[Categorical], planned: Option) -> Option:
-        """With the error of the integers, relative to what was solved, at the smallest budgets.
-
-        The largest over the levels of the total variance where everybody has one item of a level:
-        of ``V`` per person as solved, and ``V'`` of probabilities rounded to ``2^-32``, the
-        objective is taken to be ``V' / V`` times as large.
-        """
-        policy = part.deployed.policy
-        if policy.smallest_pair >= _COARSE_BUDGET or not isinstance(
-            planned.law, Certified
-        ):
+    def in_integers(self, part: Part[Categorical], planned: Option) -> Option:
+        """Of a table or a design, whose objective is that of the probabilities drawn."""
+        if not isinstance(planned.law, Certified):
             return planned
         law = self.law(part.deployed, self.deployed(part, planned))
-        first_items = np.cumsum([0, *policy.item_counts[:-1]])
-        errors = []
-        for item in first_items.tolist():
-            people = np.zeros(int(policy.item_counts.sum()), dtype=np.int64)
-            people[item] = 1
-            errors.append(float(np.sum(law.variance(people))))
-        ratio = max(errors) / planned.law.worst_case_mse
-        return replace(planned, value=ratio * planned.value)
+        drawn = in_integers(planned.law, law)
+        return replace(planned, law=drawn, value=drawn.value(part.question.objective))
 
     def total(self, part: Part[Categorical], planned: Option) -> Option:
         """That for the least favourable answers."""

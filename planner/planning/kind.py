@@ -16,6 +16,7 @@ from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
 from planner.planning.option import Curve, Option, Part, Q, least
+from planner.planning.solve import COARSE_BUDGET
 from planner.survey.question import BEST
 
 M = TypeVar("M")  # what is deployed of it
@@ -141,7 +142,16 @@ class Kind(Protocol[Q, M]):
         return np.minimum(realised, spent)
 
     def as_deployed(self, part: Part[Q], planned: Option) -> Option:
-        """The same option with the error of its integers, where these are coarse."""
+        """The same option with what its integers do, at budgets for which these are coarse."""
+        if part.deployed.policy.smallest_pair >= COARSE_BUDGET:
+            return planned
+        return self.in_integers(part, planned)
+
+    def in_integers(self, part: Part[Q], planned: Option) -> Option:
+        """The same option with its probabilities rounded to ``2^-32``, and the error of these.
+
+        Here it has these already.
+        """
         return planned
 
     def total(self, part: Part[Q], planned: Option) -> Option:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import exp
+from math import atanh, exp
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -511,6 +511,19 @@ class NumberKind(Kind[Numeric, object]):
                 Option(name, variance, errors, law, note=note, compared=law is None)
             )
         return options
+
+    def in_integers(self, part: Part[Numeric], planned: Option) -> Option:
+        """Of BiSample-MD, whose ``theta`` is ``tanh(eps/2)`` rounded down: a smaller budget's.
+
+        A channel is planned by its integers.
+        """
+        if planned.name != BISAMPLE:
+            return planned
+        theta = 2 / planned.law.shape.values[0][-1]  # as its estimator has it
+        rate = np.array([self.answer_rate(part.question)])
+        model = model_of(part.question, part.people, part.share)
+        variance, _ = model.error(BISAMPLE, np.array([2 * atanh(theta)]), rate)
+        return replace(planned, value=variance.item())
 
     def facts(
         self, part: Part[Numeric], planned: Option, mechanism: object

@@ -266,6 +266,7 @@ class Option:
     mechanism of its form has a value below ``bound``; of a subset design none of any form.
     ``refused`` says why it is not planned, in a clause; nothing deploys what is ``compared`` alone.
     Once ranked it has its total ``error`` in the plan's unit, and that over the plan's, less 1.
+    ``length`` is what sets are padded to; 0 of others.
     """
 
     name: str
@@ -278,6 +279,7 @@ class Option:
     compared: bool = False
     error: float = inf
     against: float = 0.0
+    length: int = 0
 
     @property
     def squared(self) -> float:

@@ -7,7 +7,8 @@ secure sum, and every sentence about it says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from math import floor, log10
 
@@ -54,11 +55,16 @@ class OutsiderView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurveyOutsiderView:
-    """What an outsider learns from all questions of a survey that share its budgets."""
+    """What an outsider learns from all questions of a survey that share its budgets.
+
+    Of those that are ``left_out``, which shuffling does not hide, ``moves_of_others`` says by their
+    names what a false report does.
+    """
 
     questions: tuple[OutsiderView, ...]
     asked: int | None
     left_out: tuple[str, ...] = ()
+    moves_of_others: Mapping[str, FalseReports] = field(default_factory=dict)
 
     @property
     def epsilon(self) -> float | None:

@@ -168,8 +168,8 @@ class SurveyPlan(WithDataFrame):
                 most = max(most, float(question.leakage.max()), question.cap)
         return most
 
-    def outsiders(self, delta: float | None = None) -> SurveyOutsiderView | None:
-        """What an outsider learns, question by question and from all together; None if nothing.
+    def outsiders(self, delta: float | None = None) -> SurveyOutsiderView:
+        """What an outsider learns, question by question and from all together.
 
         Computed when asked for; arguments as in
         :meth:`~planner.planning.question.QuestionPlan.outsiders`.
@@ -190,20 +190,22 @@ class SurveyPlan(WithDataFrame):
             smallest_group *= min(shares.values())
         views = []
         left_out = []
+        moves_of_others = {}
         for question in self.questions:
             if question.question.anchor_of is not None:
                 continue  # what its true answer is, everybody knows
             view = question.outsiders(delta, smallest_group)
-            if view is None:
-                left_out.append(question.name)
-            else:
+            if view is not None:
                 views.append(view)
-        if not views:
-            return None
+                continue
+            left_out.append(question.name)
+            moves = question.moves
+            if moves is not None:
+                moves_of_others[question.name] = moves
         asked = None  # all of them
         if self.asked != len(self.sharing):
             asked = self.asked
-        return SurveyOutsiderView(tuple(views), asked, tuple(left_out))
+        return SurveyOutsiderView(tuple(views), asked, tuple(left_out), moves_of_others)
 
     def collection(self, day: datetime.date) -> LedgerEntry:
         """What this survey adds to a ledger, per level by its name.
@@ -654,6 +656,9 @@ def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], f
             # A count moves by people, a mean by its own unit.
             unit = "people" if moves.unit else "in its unit"
             figures[name, "", f"one false report, {unit}"] = moves.most
+            if moves.of_answering is not None:
+                what = "one false report, times who answer"
+                figures[name, "", what] = moves.of_answering.most
         part = question.part
         if question.again is not None:
             for what, stays, anew in question.again.beside:

@@ -58,8 +58,6 @@ KINDS: dict[str, AnyKind] = {
 }
 """What answers for questions of a kind, by its name in survey files."""
 
-_MOST_SWAYED = 10_000  # answers of which a false report is computed for every mechanism
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QuestionPlan(WithDataFrame):
@@ -255,22 +253,27 @@ class QuestionPlan(WithDataFrame):
 
         In people, of a mean in the unit of its sum (:class:`~planner.outsiders.false_reports`).
         """
-        if self.question.apart or self.deployed.policy.item_counts.sum() > _MOST_SWAYED:
-            return [None] * len(self.options)
         moved: list[float | None] = []
         for option in self.options:
-            most = None
-            with suppress(PlannerError):  # what is only compared has no integers
-                moves = false_reports(self.kind.law(self.deployed, option.law))
-                if moves is not None:
-                    most = moves.most
-            moved.append(most)
+            moves = None
+            if option.name == self.planned.name:
+                moves = self.moves
+            else:
+                mechanism = option.law
+                if not option.compared:
+                    mechanism = self.kind.deployed(self.part, option)
+                with suppress(
+                    PlannerError
+                ):  # what is only compared may have no integers
+                    moves = false_reports(self.kind.law(self.deployed, mechanism))
+            moved.append(None if moves is None else moves.most)
         return moved
 
     @property
     def moves(self) -> FalseReports | None:
         """What one false report does to the estimates of what is deployed."""
-        return None if self.question.apart else false_reports(self.law)
+        sampling = self.fact(SamplingPlan)
+        return false_reports(self.law) if sampling is None else sampling.moves
 
     @property
     def curve(self) -> Curve:
@@ -498,12 +501,12 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     if chosen is None:
         remedy = "Ask for a mechanism by its name to see why."
         raise InputError("mechanism", name, "one that can be planned", remedy)
+    mechanism = kind.deployed(part, chosen)
     planned = kind.as_deployed(part, chosen)
     compared = [planned]
     for option in options:
         if option is not chosen:
             compared.append(kind.compared(part, option))
-    mechanism = kind.deployed(part, planned)
     facts = kind.facts(part, planned, mechanism)
     return QuestionPlan(
         part=part,

@@ -20,6 +20,7 @@ from planner.mechanisms import sampling_privacy
 from planner.mechanisms.asking import CollectedLaw, ItemOrNoneCollected
 from planner.mechanisms.collected import DieCollected
 from planner.mechanisms.rounding import round_die
+from planner.outsiders.false_reports import FalseReports, of_two_rounds
 from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.survey.choices import SampledChoice
@@ -104,6 +105,13 @@ class SamplingPlan:
             released, self.others, mechanism.sampling, everyone_has_value=everyone
         )
         return sampling_privacy.smallest_epsilon(curve, self.delta)
+
+    @property
+    def moves(self) -> FalseReports:
+        """What the two false reports of one person do to the counts."""
+        names = [level.name for level in self.question.levels]
+        sizes = [len(level.yes_counts) for level in self.question.levels]
+        return of_two_rounds(names, sizes, self.mechanism.sampling)
 
     def absolute_errors(self) -> Array:
         """Half-width of the error of each expected count at 95 %, shape ``(V,)``, in people.

@@ -39,7 +39,7 @@ from planner.planning.padding import (
     plan_whole_sets,
     refuse_objective,
 )
-from planner.planning.solve import TOTAL, solve_for
+from planner.planning.solve import TOTAL, in_integers, solve_for
 from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
@@ -199,7 +199,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         whole = whole_sets(part, length)
         _require_planned(part.asked, whole)
         options = [whole, *tables, *_rivals(part, whole)]
-        return [replace(option, note=f"l = {length}") for option in options]
+        return [_at_length(option, length) for option in options]
 
     def curve(self, part: Part[ItemSet], planned: Option) -> Curve:
         """Of a table it is solved for other budgets, at the same length."""
@@ -232,7 +232,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
                 length = _padding(scaled, table, sets).length
             objective, errors = law_at(scaled.deployed, part.everybody, length, TOTAL)
             option = solved(policy, planned.name, objective, errors, must=True)
-            return replace(option, note=f"l = {length}")
+            return _at_length(option, length or 1)
 
         weight = part.asked.weight
         return Curve(part.asked.name, weight, planned.errors, planned.name, at)
@@ -249,7 +249,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         else:
             objective, errors = law_at(question, part.everybody, length)
             whole = replace(option, value=option.law.value(objective), errors=errors)
-        return replace(whole, note=f"l = {length}")
+        return _at_length(whole, length)
 
     def best_whole(self, part: Part[ItemSet]) -> Option:
         """The set design at the best length, or at the one asked for."""
@@ -257,13 +257,24 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
 
     def deployed(self, part: Part[ItemSet], option: Option) -> CollectedLaw:
         """A law, with what is known of longer sets."""
-        length = part.question.padding_length or 1
+        length = option.length or part.question.padding_length or 1
         sets = set_model_of(part.deployed)
         whole: CollectedLaw | None = getattr(option.law, "mechanism", None)
         law = padded(unary(option.law), length) if whole is None else whole
         items = law.levels.total
         length = law.levels.dummies
         return law if sets is None else law.with_sizes(sets.longer(length, items))
+
+    def in_integers(self, part: Part[ItemSet], planned: Option) -> Option:
+        """Of a table; a set design is planned by its integers."""
+        table = planned.law
+        if not isinstance(table, UnaryTable):
+            return planned
+        drawn = in_integers(
+            table, self.law(part.deployed, self.deployed(part, planned))
+        )
+        objective, _ = law_at(part.deployed, part.everybody)
+        return replace(planned, law=drawn, value=drawn.value(objective))
 
     def total(self, part: Part[ItemSet], planned: Option) -> Option:
         """Expected where sets are known, of all items alike; else for the worst."""
@@ -318,6 +329,11 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             given=part.asked.padding_length is not None,
         )
         return levels, padded, promised
+
+
+def _at_length(option: Option, length: int) -> Option:
+    """The option, which is for sets that are padded to a ``length``."""
+    return replace(option, note=f"l = {length}", length=length)
 
 
 def _require_planned(question: ItemSet, whole: Option) -> None:

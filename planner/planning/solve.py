@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from planner.arrays import Array
 from planner.errors import InputError, SolverError, VerificationError
 from planner.limits import MAX_CELLS
+from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.rounding import drawn_design
 from planner.patience import still_wanted
 from planner.policy.objective import Objective
@@ -35,6 +37,9 @@ _NO_BETTER = (
     "no design of so many levels and items is found that is better than the best table"
 )
 _MOST_LOST = 1e-4
+COARSE_BUDGET = 1e-3
+"""Below it rounding to ``2^-32`` changes errors by 1e-5 and more, which a plan states."""
+
 _SMALL_PROBLEM = 1_000  # levels of the problems that are remembered
 REMEMBERED = 256
 """How many problems of a kind are remembered."""
@@ -68,6 +73,14 @@ def tried(
     except (InputError, SolverError, VerificationError) as error:
         return solved, error.reason
     return solved, ""
+
+
+def in_integers(solved: Certified, law: CollectedLaw) -> Certified:
+    """The table or design with the probabilities of its ``law``, multiples of ``2^-32``."""
+    if isinstance(solved, SubsetDesign):
+        return _drawn(solved)
+    support = np.array(law.shape.support(), dtype=np.float64)
+    return replace(solved, a=support[:, 0], b=support[:, 1])
 
 
 def forget() -> None:

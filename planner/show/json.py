@@ -50,8 +50,8 @@ _NAMES_OF: dict[
     ComparedRow: "question level what first second change",
     Related: "names sizes table margins separate margins_separate",
     OutsiderView: "question shuffled guess levels reach swaying moves",
-    FalseReports: "moved up down unit",
-    SurveyOutsiderView: "questions asked left_out epsilon delta",
+    FalseReports: "moved up down unit score_sum of_answering",
+    SurveyOutsiderView: "questions asked left_out moves_of_others epsilon delta",
     SamplingPlan: "limited_by counts absolute_errors mechanism relies_on acknowledged",
     ShuffledGuarantee: "names people delta epsilons local epsilon local_epsilon",
 }

@@ -204,8 +204,8 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
         in_round = kinds.in_round(question)
         blocks += [Heading("Level by level", "details", 3), _levels(levels, in_round)]
     report = kinds.words(question).report(question)
-    false = [] if question.question.apart else [moves_sentence(question.moves)]
-    blocks += said([*report, unused_sentence(question), *false], rank="details")
+    moved = moves_sentence(question.moves)
+    blocks += said([*report, unused_sentence(question), moved], rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
     prices = (price for price in _prices(question) if price not in advice)
     blocks += said([*prices, _one_sided(question)], rank="details")

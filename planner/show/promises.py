@@ -334,15 +334,12 @@ def verification_blocks(parameters: Parameters) -> list[Block]:
 # What outsiders learn
 
 
-def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:
+def outsider_blocks(view: SurveyOutsiderView) -> list[Block]:
     """What outsiders learn."""
-    if view is None:
-        return [
-            Sentence(
-                f"{_UNHIDDEN.capitalize()}: what outsiders learn is what it promises."
-            )
-        ]
     blocks: list[Block] = []
+    if not view.questions:
+        promised = "what outsiders learn is what it promises."
+        blocks.append(Sentence(f"{_UNHIDDEN.capitalize()}: {promised}"))
     headings = "between", "and", "one report", "if shuffled"
     for question_view in view.questions:
         blocks += [
@@ -356,6 +353,8 @@ def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:
         if len(rows) > 1:
             title = "Epsilon, who is hidden among whom"
             blocks.append(rows_table(title, headings, rows, rank="details"))
+    for name, moves in view.moves_of_others.items():
+        blocks += [Heading(name, level=3), *said([moves_sentence(moves)])]
     if together := together_sentence(view):
         blocks += [Heading("All questions together", level=3), Sentence(together)]
     return blocks
@@ -416,22 +415,37 @@ def moves_sentence(moves: FalseReports | None) -> str:
     elif moves.unit:
         what = f"the people {what}"
     if not moves.unit:
-        return f"One false report moves {what} by up to {up} up and {down} down."
-    point = reach_up(float(moves.share_moved(1.0)[most]))
-    sentence = (
-        f"One false report moves {what} by up to {up} people up and {down} down; one per cent "
-        f"of false reports its share by up to {point} points."
-    )
+        sentence = f"One false report moves {what} by up to {up} up and {down} down."
+    else:
+        point = reach_up(float(moves.share_moved(1.0)[most]))
+        sentence = (
+            f"One false report moves {what} by up to {up} people up and {down} down; one per "
+            f"cent of false reports its share by up to {point} points."
+        )
     if moves.score_sum is not None:
         rise, fall = moves.score_sum
         sums = f"up to {reach_up(rise)} up and {reach_up(fall)} down"
         sentence = f"{sentence} The sum of the scores moves by {sums}."
+    if moves.of_answering is not None:
+        sentence = f"{sentence} {_of_answering(moves.of_answering)}"
     answers = moves.sizes[most] if moves.sizes else 0
     if moves.together is None or answers < 2:
         return sentence
     together = reach_up(moves.together(most, answers))
     return (
         f"{sentence} All {answers:,} of these answers together: {together} people up."
+    )
+
+
+def _of_answering(moves: FalseReports) -> str:
+    """What one false report does to what is estimated for those who answer."""
+    most = moves.largest
+    up = reach_up(float(moves.up[most]))
+    down = reach_up(float(moves.down[most]))
+    what = moves.moved[most]
+    return (
+        f"Where N people answer, it moves {what} of these by up to {up} / N up and "
+        f"{down} / N down."
     )
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -266,3 +267,49 @@ def test_quartiles_and_means_of_groups_stand_with_their_group(tmp_path):
     assert mean["lower"] < 7 < mean["upper"] < 9
     (median,) = [row for row in weighted if row["answer"] == "median"]
     assert "median: many" in median["remark"]
+
+
+def test_names_are_text_on_pages_and_no_formula_in_a_csv(tmp_path):
+    """Of answers, groups, weights and collections, in results and differences."""
+    script = "<script>alert(1)"
+    survey = f"""[survey]
+name = "=s {script}"
+users = 400
+groups = {{ region = ["+1;@x", "{script}"] }}
+weights = {{ "+1;@x" = 1.2, "{script}" = 0.8 }}
+[[question]]
+name = "=q {script}"
+[[question.level]]
+name = "-l {script}"
+epsilon = 6.0
+items = ["=1+1", "@b {script}"]
+"""
+    (tmp_path / "survey.toml").write_text(survey)
+    rows = [(f"=q {script}", "region")]
+    rows += product(("=1+1", f"@b {script}"), ("+1;@x", script) * 100)
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    shown("plan", tmp_path / "survey.toml", "--out", tmp_path / "p.json", "--report",
+          tmp_path / "plan.html", "--handout", tmp_path / "handout.html")  # fmt: skip
+    reports = tmp_path / "reports.jsonl"
+    shown("perturb", tmp_path / "p.json", "--data", tmp_path / "a.csv", "--out", reports,
+          "--survey", tmp_path / "survey.toml")  # fmt: skip
+    shown("aggregate", tmp_path / "p.json", reports, "--by", "region", "--model",
+          "answer ~ region", "--out", tmp_path / "result.csv",
+          "--report", tmp_path / "result.html")  # fmt: skip
+    both = (tmp_path / "p.json", reports) * 2
+    shown("difference", *both, "--names", f"=A,{script}", "--out",
+          tmp_path / "two.csv", "--report", tmp_path / "two.html")  # fmt: skip
+    for page in ("plan", "handout", "result", "two"):
+        text = (tmp_path / f"{page}.html").read_text()
+        assert script not in text
+        assert "&lt;script&gt;alert(1)" in text
+    for table in ("result", "two"):
+        with (tmp_path / f"{table}.csv").open(newline="") as file:
+            header, *rows = csv.reader(file)
+        texts = header.index("users")  # what stands after it are numbers
+        cells = [
+            part for row in rows for cell in row[:texts] for part in cell.split(";")
+        ]
+        assert "region = +1" in cells or table == "two"
+        assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]

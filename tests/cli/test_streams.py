@@ -77,6 +77,19 @@ def test_an_error_calls_the_standard_input_by_its_name(parameters):
     assert said.startswith("standard input: line 2, column 'drink': 'milk'")
 
 
+def test_reports_of_one_question_go_to_a_folder_too(parameters):
+    answers = parameters.with_name("answers.csv")
+    answers.write_text("drink\ntea\nbeer\n")
+    folder = parameters.with_name("reports")
+    shown("perturb", parameters, "--data", answers, "--out", folder)
+    assert [path.name for path in folder.iterdir()] == ["question-1.parquet"]
+
+
+def test_nothing_on_the_standard_input_is_no_report(parameters):
+    with refused("standard input: has no lines of reports", kind=FileError):
+        piped("", "aggregate", parameters, "-")
+
+
 def test_one_document_at_most_goes_to_the_standard_output():
     survey = EXAMPLES / "hours.toml"
     with refused("-"):

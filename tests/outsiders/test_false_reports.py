@@ -1,15 +1,18 @@
 """What one false report does: the published attacks, and every report that a device may send."""
 
+from itertools import product
 from math import e
 
 import numpy as np
 import pytest
 
+from planner import Aggregate, oue, padded
 from planner.mechanisms.words import seeded_words
 from planner.outsiders.false_reports import false_reports
 from planner.planning.plan import plan_survey
 from planner.solvers.types import OutputTypes
-from planner.survey.choices import Categorical, ItemSet
+from planner.survey.assumed import AssumedSets
+from planner.survey.choices import Categorical, ItemSet, SampledChoice, Sampling
 from planner.survey.levels import Level
 from planner.survey.numeric import Numeric
 from planner.survey.ordinal import Ordinal
@@ -125,6 +128,110 @@ def test_the_example_of_ordered_answers():
     up, down = moves.score_sum
     assert up == pytest.approx(25.6, abs=0.05)
     assert down == pytest.approx(11.3, abs=0.05)
+
+
+MANY = 10**8  # of whom one report is counted to first order
+
+
+def estimated_with(law, report, honest):
+    """The collector's sums of honest reports of these shares, and with one more, ``(2, k)``."""
+    counts = np.rint(MANY * (honest @ np.array(law.shape.rows) / 2**32)).astype(int)
+    one_more = counts + np.eye(counts.size, dtype=int)[report]
+    return [
+        people.sum() * law.shape.estimate(Aggregate(people.sum(), people)).values
+        for people in (counts, one_more)
+    ]
+
+
+@pytest.mark.parametrize("mechanism", ["channel", "bisample-md"])
+def test_the_sum_of_numbers_and_the_mean_of_those_who_answer(mechanism):
+    """Every report, beside people at two points of the grid and without a number.
+
+    BiSample-MD averages the reports of each of its directions: a false one also takes the place of
+    honest ones there, which was left out.
+    """
+    law = law_with(Numeric("q", 10, 30, epsilon=1.5, mechanism=mechanism))
+    points = len(law.shape.rows) - 1
+    moves = false_reports(law)
+    sums = []
+    means = []
+    refusing = (0.0, 0.4, 1 - 1e-3)
+    for first, second, rate in product(range(points), range(points), refusing):
+        honest = np.zeros(points + 1)
+        honest[[first, second]] += (1 - rate) / 4, 3 * (1 - rate) / 4
+        honest[first] += (1 - rate) - honest.sum()
+        honest[-1] = rate
+        for report in range(len(law.shape.rows[0])):
+            before, after = estimated_with(law, report, honest)
+            (total, number), (new_total, new_number) = before, after
+            sums.append(10 * (new_total - total) + 20 * (new_number - number))
+            means.append(10 * number * (new_total / new_number - total / number))
+    for shifts, up, down in (
+        (sums, moves.up, moves.down),
+        (means, moves.of_answering.up, moves.of_answering.down),
+    ):
+        assert max(shifts) == pytest.approx(up[0], rel=2e-3)
+        assert -min(shifts) == pytest.approx(down[0], rel=2e-3)
+
+
+def test_shares_of_those_who_answer_in_order():
+    """Shares up to each answer over the people with an answer in the order, for every report."""
+    level = Level("any", 1.5, ("a", "b", "c", "d", "none"))
+    law = law_with(Ordinal("q", (level,), no_answer="none"))
+    moves = false_reports(law).of_answering
+    assert moves.moved == tuple(f"the share up to {answer}" for answer in "abc")
+    shifts = []
+    for honest in np.eye(5)[:4] * 0.7 + np.eye(5)[4] * 0.3:
+        for report in range(len(law.shape.rows[0])):
+            before, after = estimated_with(law, report, honest)
+            shares = [sums[:3] / sums[3] for sums in (before, after)]
+            shifts.append(0.7 * MANY * (shares[1] - shares[0]))
+    assert np.max(shifts, axis=0) == pytest.approx(moves.up, rel=1e-5)
+    assert -np.min(shifts, axis=0) == pytest.approx(moves.down, rel=1e-5)
+
+
+def test_two_rounds_of_a_die():
+    """All pairs of reports that somebody may send: counts of three values, alone and together."""
+    values = (
+        Level("rare", 1.0, ("x",), yes_counts=(300,)),
+        Level("common", 2.0, ("y", "z"), yes_counts=(400, 500)),
+    )
+    sampling = Sampling(relies_on="round-two")
+    question = SampledChoice("q", values, sampling=sampling)
+    (planned,) = plan_survey(Survey("s", 10_000, (question,))).questions
+    mechanism = planned.mechanism.mechanism
+    honest = np.array([[7000, 1000, 1000, 1000], [5500, 1500, 1500, 1500]])
+    before = mechanism.estimate(Aggregate(10_000, honest)).values
+    shifts = []
+    for reports in product(range(4), repeat=2):
+        counts = honest.copy()
+        for round_number, report in enumerate(reports):
+            counts[round_number, report] += 1
+        after = mechanism.estimate(Aggregate(10_001, counts)).values
+        shifts.append((after - before)[1:])
+    moves = planned.moves
+    assert moves.moved == ("rare", "common")
+    assert np.max(shifts, axis=0) == pytest.approx(moves.up[[0, 1, 1]])
+    assert -np.min(shifts, axis=0) == pytest.approx(moves.down[[0, 1, 1]])
+    of_both = np.array(shifts)[:, 1:].sum(axis=1)
+    assert of_both.max() == pytest.approx(moves.together(1, 2))
+
+
+def test_every_mechanism_that_could_be_deployed_says_how_far_it_is_swayed():
+    """Of a set, too: each at its own padding length."""
+    levels = (Level("any", 1.0, item_count=6),)
+    choice = Categorical("q", levels)
+    sets = ItemSet("q", levels, sets=AssumedSets([0, 40, 30, 20, 10]))
+    for question in (choice, sets):
+        (planned,) = plan_survey(Survey("s", 1000, (question,))).questions
+        for option, most in zip(planned.options, planned.swayed, strict=True):
+            assert (most is None) == option.compared, option.name
+    lengths = {option.length for option in planned.options if not option.compared}
+    assert len(lengths) > 1
+    table = planned.option("oue")
+    moves = false_reports(padded(oue(1.0, 6), table.length))
+    position = planned.options.index(table)
+    assert planned.swayed[position] == pytest.approx(moves.most, rel=1e-6)
 
 
 def test_what_is_said_of_a_share_counts_the_honest_reports_that_are_replaced():

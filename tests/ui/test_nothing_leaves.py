@@ -13,11 +13,15 @@ NAME = (
     "![x](http://out.example/p) <img src=http://out.example> <a href=http://out.example>y</a> "
     "mail@out.example"
 )
+GROUP = "![x](out) <img mail@out.example"  # known to the collector: no /, no =
 SURVEY = f"""[survey]
 name = "s {NAME}"
 users = 1000
+groups = {{ "g {GROUP}" = ["r {GROUP}", "s {GROUP}"] }}
+weights = {{ "r {GROUP}" = 1.2, "s {GROUP}" = 0.8 }}
 [[question]]
 name = "q {NAME}"
+label = {{ "j" = "t {NAME}" }}
 [[question.level]]
 name = "a {NAME}"
 epsilon = 1.0

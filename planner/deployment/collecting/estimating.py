@@ -108,8 +108,17 @@ def estimates_table(
     if population is None:
         population = parameters.document.get("limits") == POPULATION
 
+    variable, parts = grouped or ("", {})
+
     def tell(counts: Sums, group: str = "") -> dict[tuple[str, str], AnswerRows]:
-        rows_of, related = _answered(parameters, counts, sizes, window, confidence)
+        rows_of, related = _answered(
+            parameters, counts, sizes, window, confidence, of_group=bool(group)
+        )
+        if variable and not group:
+            rows_of = {
+                name: _not_by_group(parameters.question(name[0]), rows)
+                for name, rows in rows_of.items()
+            }
         tables.extend(_question_tables(rows_of, group, confidence, population))
         for name, what, rows in attention_rows(parameters, rows_of, confidence):
             tables.append(_table((name, what), rows, group, limits=POPULATION))
@@ -120,7 +129,6 @@ def estimates_table(
         raise InputError.because(
             "reports", "no report was counted", "Collect reports first."
         )
-    variable, parts = grouped or ("", {})
     groups = {
         value: tell(counts, f"{variable} = {value}") for value, counts in parts.items()
     }
@@ -248,6 +256,8 @@ def difference_table(
     second: tuple[Parameters, Sums],
     confidence: float = CONFIDENCE,
     names: tuple[str, str] = ("first", "second"),
+    *,
+    of_group: bool = False,
 ) -> pa.Table:
     """First less second of two collections of the same questions from independent people.
 
@@ -262,6 +272,8 @@ def difference_table(
         Of the intervals, above 0 and below 1.
     names:
         What the collections are called, such as ``("last year", "this year")``.
+    of_group:
+        Whether they are a part of the people: what promises something of all alone is left out.
 
     Raises
     ------
@@ -269,9 +281,11 @@ def difference_table(
         No question, with the same answers, has reports in both.
     """
     parameters, sums = first
-    answered, _ = _answered(parameters, sums, {}, 1, confidence)
+    answered, _ = _answered(parameters, sums, {}, 1, confidence, of_group=of_group)
     parameters, sums = second
-    answered_in_second, _ = _answered(parameters, sums, {}, 1, confidence)
+    answered_in_second, _ = _answered(
+        parameters, sums, {}, 1, confidence, of_group=of_group
+    )
     tables = []
     for name, rows in answered.items():
         other = answered_in_second.get(name)
@@ -317,15 +331,20 @@ def _answered(
     sizes: Mapping[str, str],
     window: int,
     confidence: float,
+    *,
+    of_group: bool = False,
 ) -> tuple[dict[tuple[str, str], AnswerRows], list[tuple[str, CrossTable]]]:
     """The rows of each question that has reports, by its name and of which rounds they are.
 
-    Of a joint one also those of its parts, and the table of every two of them.
+    Of a joint one also those of its parts, and the table of every two of them. Of a group those are
+    left out that promise something of estimates of all people alone.
     """
     answered = dict[tuple[str, str], AnswerRows]()
     related = list[tuple[str, CrossTable]]()
     for law in parameters.questions:
         name = law.name
+        if of_group and law.shape.people_needed:
+            continue
         if name in sizes:
             law = _with_sizes(law, parameters.question(sizes[name]), sums)  # noqa: PLW2901
         if law.again is not None:
@@ -337,7 +356,8 @@ def _answered(
             rounds = round_rows(law, by_round, window, confidence)
             answered |= {(name, what): rows for what, rows in rounds}
         elif counted := _rounds(law, sums):
-            answered[name, ""] = law.rows(counted, confidence)
+            rows = law.rows(counted, confidence)
+            answered[name, ""] = _with_too_few(law, rows)
             if name in parameters.joint:
                 tables = cross_tables(parameters, law, counted[0], confidence)
                 answered |= {
@@ -345,6 +365,30 @@ def _answered(
                 }
                 related += [(name, table) for table in tables]
     return answered, related
+
+
+def _not_by_group(law: CollectedLaw, rows: AnswerRows) -> AnswerRows:
+    """The rows of everybody, with the reason where groups have none of their own."""
+    if not law.shape.people_needed:
+        return rows
+    reason = (
+        "not by group: what is promised is of estimates of all people, released once"
+    )
+    return replace(rows, notes=[joined(note, reason) for note in rows.notes])
+
+
+def _with_too_few(law: CollectedLaw, rows: AnswerRows) -> AnswerRows:
+    """A remark on each value that fewer people seem to have than the guarantee counts on."""
+    notes = list(rows.notes)
+    for value, needed in enumerate(law.shape.people_needed, start=1):
+        if rows["upper"][value] < needed:
+            name = rows.answers[value]
+            reason = (
+                f"fewer people seem to have {name!r} than the {needed:,} that the guarantee "
+                "counts on: do not release these estimates"
+            )
+            notes[value] = joined(notes[value], reason)
+    return replace(rows, notes=notes)
 
 
 def _weighted_rows(
@@ -433,8 +477,9 @@ def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> Non
 def write_table(path: str | Path, table: pa.Table, *, excel: bool = False) -> None:
     """Write a table as Parquet, CSV or JSON (a list of rows), by the ending of the path.
 
-    For ``excel`` a CSV begins with a byte order mark, and a text that would be a formula with an
-    apostrophe.
+    In a CSV, which spreadsheets open, a text that they would take for a formula begins with an
+    apostrophe (OWASP ASVS 5.0, 1.2.10); the other two have names as they are. For ``excel`` it
+    begins with a byte order mark.
 
     Raises
     ------
@@ -452,32 +497,40 @@ def write_table(path: str | Path, table: pa.Table, *, excel: bool = False) -> No
             path, f"ends in none of {', '.join(TABLE_SUFFIXES)}", "Rename it."
         )
     content = io.BytesIO()
-    if excel and suffix == ".csv":
-        content.write(codecs.BOM_UTF8)
-        table = pa.table(
-            {name: _no_formula(table[name]) for name in table.column_names}
-        )
-    (pq.write_table if suffix == ".parquet" else pa_csv.write_csv)(table, content)
+    if suffix == ".parquet":
+        pq.write_table(table, content)
+    else:
+        if excel:
+            content.write(codecs.BOM_UTF8)
+        columns = {name: _no_formula(table[name]) for name in table.column_names}
+        pa_csv.write_csv(pa.table(columns), content)
     replace_file(path, content.getvalue())
 
 
 def _no_formula(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts of which none begins like a formula, nor does a cell that a spreadsheet makes of it.
+
+    Where a comma is the mark of decimals, spreadsheets begin a cell at each semicolon.
+    """
     if not pa.types.is_string(column.type):
         return column
-    return pc.replace_substring_regex(column, r"\A([=+\-@\t\r])", r"'\1")
+    begins = pc.replace_substring_regex(column, r"\A([=+\-@\t\r\x00])", r"'\1")
+    return pc.replace_substring_regex(begins, r"([;\t\r\n]\"?)([=+\-@])", r"\1'\2")
 
 
 def _rounds(law: CollectedLaw, sums: Sums) -> list[Aggregate]:
-    """The sums of each round; none if there are no reports at all."""
+    """The sums of each round; none if there are no reports at all.
+
+    Rounds may differ in how many report: a stranger who reports in one alone stops nothing.
+    """
     by_round = [sums.get((law.name, number)) for number in law.rounds]
     counts = [0 if counted is None else counted.users for counted in by_round]
     if not any(counts):
         return []
-    if len(set(counts)) > 1:
+    if not all(counts):
         remedy = "Everyone must answer in both rounds; wait for the missing reports."
-        raise InputError(
-            f"reports of {law.name!r} per round", counts, "equally many", remedy
-        )
+        what = f"reports of {law.name!r} per round"
+        raise InputError(what, counts, "some in each", remedy)
     return [counted for counted in by_round if counted is not None]
 
 

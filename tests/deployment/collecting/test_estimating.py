@@ -1,8 +1,13 @@
 """From sums to estimates: every mechanism within its intervals, in every format."""
 
+import csv
+import json
+
 import numpy as np
 import pyarrow as pa
+import pytest
 
+from planner.deployment.client.client import Report
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, write_table
 from planner.errors import FileError
@@ -70,23 +75,51 @@ def test_estimates_as_parquet_csv_and_json(parameters, everything, tmp_path):
         write_table(tmp_path / "e.xlsx", table)
 
 
-def test_a_file_for_excel_has_its_mark_and_no_formula(tmp_path):
-    table = pa.table(
-        {"answer": ["=1+1", "+49", "-x", "@a", "a=1", "'b"], "estimate": [-1.5] * 6}
+@pytest.mark.parametrize("excel", [False, True])
+def test_a_csv_has_no_formula_and_for_excel_a_mark(tmp_path, excel):
+    """Other formats have names as they are."""
+    formulas = {
+        "=1+1": "'=1+1",
+        "+49": "'+49",
+        "-x": "'-x",
+        "@a": "'@a",
+        "\t=1": "'\t'=1",
+        "a;=1+1": "a;'=1+1",
+        'b;"@x': "b;\"'@x",
+        "a=1": "a=1",
+        "'b": "'b",
+        "x-y": "x-y",
+    }
+    table = pa.table({"answer": list(formulas), "estimate": [-1.5] * len(formulas)})
+    path = tmp_path / "e.csv"
+    write_table(path, table, excel=excel)
+    assert (path.read_bytes()[:3] == b"\xef\xbb\xbf") == excel
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["answer", "estimate"]
+    assert [answer for answer, _ in rows] == list(formulas.values())
+    assert {estimate for _, estimate in rows} == {"-1.5"}
+    write_table(tmp_path / "e.json", table)
+    written = json.loads((tmp_path / "e.json").read_text())
+    assert [row["answer"] for row in written] == list(formulas)
+
+
+def test_a_stranger_in_one_round_costs_no_results(parameters, everything, tmp_path):
+    """One report more in round one: every other question stands, and this one says so."""
+    (question,) = (law for law in parameters.questions if law.name == "sampled")
+    stray = Report(parameters.hash, "sampled", bytes(4), "00" * 8, 1)
+    path = tmp_path / "stray.jsonl"
+    path.write_text(stray.to_json() + "\n")
+    folder = everything / "reports"
+    collection = collect(parameters, [*folder.glob("*.parquet"), path])
+    assert (
+        collection.sums["sampled", 1].users == 1 + collection.sums["sampled", 2].users
     )
-    write_table(tmp_path / "e.csv", table, excel=True)
-    lines = (tmp_path / "e.csv").read_bytes().decode("utf-8-sig").splitlines()
-    assert (tmp_path / "e.csv").read_bytes()[:3] == b"\xef\xbb\xbf"
-    assert [line.partition(",")[0].strip('"') for line in lines] == [
-        "answer",
-        "'=1+1",
-        "'+49",
-        "'-x",
-        "'@a",
-        "a=1",
-        "'b",
-    ]
-    assert {line.rpartition(",")[2] for line in lines[1:]} == {"-1.5"}
+    table = estimates_table(parameters, collection.sums)
+    rows = [row for row in table.to_pylist() if row["question"] == "sampled"]
+    assert len(rows) == question.levels.total + 1
+    for row in rows:
+        assert "unmatched reports, of one round alone: 1" in row["remark"]
 
 
 def test_rounds_that_do_not_fit(parameters, everything):
