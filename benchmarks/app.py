@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import statistics
 import tempfile
 import time
@@ -22,7 +21,7 @@ from tests.browser.running import ROOT, running_app
 SESSIONS = 20
 SECONDS = 60
 PAUSE = 2.0
-TABLE = "levels-0-name-epsilon-items-item_count"
+BUDGET = "level-0-0-epsilon-0"  # the key of the first level's field
 
 
 class Client:
@@ -30,16 +29,16 @@ class Client:
 
     def __init__(self, socket: Any) -> None:
         self.socket = socket
-        self.editor = ""
+        self.field = ""
         self.error = ""
         self.total = ""
 
-    async def run(self, edits: dict[str, Any] | None = None) -> float:
-        """Run the page, with these edits of the table; seconds until it was all redrawn."""
+    async def run(self, budget: str = "") -> float:
+        """Run the page, with this budget of the first level; seconds until it was all redrawn."""
         message = BackMsg()
         message.rerun_script.query_string = ""
-        if edits is not None:
-            state = WidgetState(id=self.editor, string_value=json.dumps(edits))
+        if budget:
+            state = WidgetState(id=self.field, string_value=budget)
             message.rerun_script.widget_states.widgets.append(state)
         start = time.perf_counter()
         await self.socket.send(message.SerializeToString())
@@ -54,8 +53,8 @@ class Client:
 
     def _take(self, element: Any) -> None:
         kind = element.WhichOneof("type")
-        if kind == "dataframe" and "levels-" in element.dataframe.id:
-            self.editor = element.dataframe.id
+        if kind == "text_input" and element.text_input.id.endswith(BUDGET):
+            self.field = element.text_input.id
         elif kind == "exception":
             self.error = element.exception.message
         elif kind == "metric" and element.metric.label == "total error":
@@ -75,13 +74,8 @@ async def edit_for_a_while(address: str, number: int) -> tuple[list[float], str]
         await asyncio.sleep(PAUSE * number / SESSIONS)
         while time.perf_counter() < end:
             epsilon = f"{0.5 + (number + SESSIONS * len(times)) / 700:.4f}"
-            rows = {
-                "edited_rows": {"0": {"epsilon": epsilon}},
-                "added_rows": [],
-                "deleted_rows": [],
-            }
             before = client.total
-            times.append(await client.run(rows))
+            times.append(await client.run(epsilon))
             if client.error or client.total == before:
                 return times, client.error or "an edit changed nothing"
             await asyncio.sleep(max(0.0, PAUSE - times[-1]))
@@ -117,8 +111,7 @@ def one_edit() -> Figure:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     times = []
     for k in range(20):
-        rows = {"edited_rows": {0: {"epsilon": f"{1 + k / 100}"}}, "added_rows": []}
-        app.session_state[f"{TABLE}-0"] = rows | {"deleted_rows": []}
+        app.text_input(key=BUDGET).set_value(f"{1 + k / 100}")
         start = time.perf_counter()
         app.run()
         times.append(time.perf_counter() - start)

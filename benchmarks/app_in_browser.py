@@ -21,17 +21,18 @@ from tests.browser.running import ROOT, launch_arguments, running_app
 VISITS = 7
 EDITS = 12
 ROUNDS = 5
+PRESSES = 10
 OPEN_WITHIN = 3.0
 REDRAW_WITHIN = 0.5
 SWITCH_WITHIN = 1.0
 EXPORT_WITHIN = 20.0
-MOST_CLICKS = 20
+MOST_CLICKS = 6
 # Seen: on the page and not empty. Of everything that shall be seen, the last counts.
 WATCH_OPENING = """
 window.seen = {};
 const wanted = {
   figures: '[data-testid=stMetricValue]',
-  table: '[data-testid=stDataFrame] canvas',
+  fields: '.st-key-levels input',
 };
 const look = () => {
   for (const [name, selector] of Object.entries(wanted)) {
@@ -48,7 +49,7 @@ WATCH_EDIT = """
   window.edited = 0;
   const results = '.numbers, .js-plotly-plot, [data-testid=stMetric], [data-testid=stMarkdown]';
   document.addEventListener('keydown', event => {
-    if (event.key === 'Enter') { window.edited = performance.now(); window.drawn = 0; }
+    if (event.key === 'Tab') { window.edited = performance.now(); window.drawn = 0; }
   }, true);
   new MutationObserver(changes => {
     for (const change of changes) {
@@ -59,6 +60,14 @@ WATCH_EDIT = """
   }).observe(document.body, {
     subtree: true, childList: true, attributes: true, characterData: true
   });
+}
+"""
+# From the press of an arrow on a slider to the last change of the page.
+WATCH_PRESS = """
+() => {
+  document.addEventListener('keydown', () => { window.pressed = performance.now(); }, true);
+  new MutationObserver(() => { window.drawn = performance.now() - window.pressed; })
+    .observe(document.querySelector('[data-testid=stMain]'), { subtree: true, childList: true });
 }
 """
 # From the press on a link to the last change of the page.
@@ -104,7 +113,7 @@ def redraws(browser: Browser, address: str) -> list[float]:
         page.evaluate("window.scrollTo(0, 0)")
         page.evaluate(WATCH_EDIT)
         for k in range(1 + EDITS):
-            visit.type_cell(2, 0, f"{1 + 0.037 * k:.3f}")
+            visit.type_cell(2, "epsilon", f"{1 + 0.037 * k:.3f}")
             page.wait_for_timeout(2000)
             times.append(page.evaluate("window.drawn") / 1000)
     return times[1:]
@@ -126,6 +135,25 @@ def switches(browser: Browser, address: str) -> list[float]:
                 visit.go(title)
                 times.append(visit.page.evaluate("window.drawn") / 1000)
     return times
+
+
+def presses(browser: Browser, address: str) -> tuple[list[float], float]:
+    """Seconds from a press on a slider of Explore until all is drawn; of ten without a pause."""
+    with opened(browser, address) as (visit, _):
+        visit.go("Explore")
+        visit.page.evaluate(WATCH_PRESS)
+        slider = visit.page.get_by_role("slider").first
+        times = []
+        for _ in range(PRESSES):
+            slider.press("ArrowRight")
+            visit.settle()
+            times.append(visit.page.evaluate("window.drawn") / 1000)
+        began = visit.page.evaluate("performance.now()")
+        for _ in range(PRESSES):
+            slider.press("ArrowRight")
+        visit.settle()
+        done = visit.page.evaluate("window.pressed + window.drawn")
+    return times, (done - began) / 1000
 
 
 def exported(browser: Browser, address: str, folder: Path) -> tuple[int, float]:
@@ -183,16 +211,25 @@ def in_chromium() -> list[Figure]:
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(**launch_arguments())
-        _, *times = openings(browser, address)
+        first, *times = openings(browser, address)
         plain = redraws(browser, address)
         moved = switches(browser, address)
+        pressed, in_a_row = presses(browser, address)
         clicks, taken = exported(browser, address, Path(folder))
         browser.close()
     load = f"load {os.getloadavg()[0]:.1f}"
     return [
+        figure("first figures after opening, the server's first", [first], OPEN_WITHIN, load),
         figure("first figures after opening", times, OPEN_WITHIN, load),
         figure("an edit, until all is redrawn", plain, REDRAW_WITHIN, load),
         figure("a page switch, until all is drawn", moved, SWITCH_WITHIN, load),
+        figure("a press on a slider of Explore", pressed, REDRAW_WITHIN, load),
+        figure(
+            f"{PRESSES} presses without a pause",
+            [in_a_row],
+            PRESSES * REDRAW_WITHIN,
+            load,
+        ),
         Figure(
             "from an empty survey to the clinic's parameters",
             f"{clicks} clicks, {taken:.1f} s of a robot, {load}",

@@ -45,14 +45,29 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     sys.argv = ["streamlit", "run", str(entry), *_flags(SETTINGS | here | names)]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
-    # Now, so that the first visitor need not wait for it.
-    import_module("planner.ui.views.questions")
+    _prepare()
     try:
         cli.main()
     finally:
         sys.stdout.flush()
         # Threads that still plan for visitors who are gone must not hold it up.
         os._exit(0)
+
+
+def _prepare() -> None:
+    """Load the first page and plan what it shows, so that the first visitor need not wait for it.
+
+    The plan itself is dropped: what stays are the modules that solvers load when they are first
+    needed, SciPy's linear algebra foremost.
+    """
+    import_module("planner.ui.views.questions")
+    from planner.planning.plan import plan_survey
+    from planner.survey.survey import settle
+    from planner.ui.document import FIRST_EXAMPLE, cleaned, example_document
+
+    survey, _ = settle(cleaned(example_document(FIRST_EXAMPLE)))
+    if survey is not None:
+        plan_survey(survey)
 
 
 def _flags(settings: Mapping[str, str | int | bool | list[str]]) -> list[str]:
