@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from measure import Figure, rows, show
 from playwright.sync_api import Browser, Locator, sync_playwright
@@ -62,12 +63,20 @@ WATCH_EDIT = """
   });
 }
 """
-# From the press of an arrow on a slider to the last change of the page.
+# From the press of an arrow on a slider until the chart follows, and until the page stands still.
 WATCH_PRESS = """
 () => {
-  document.addEventListener('keydown', () => { window.pressed = performance.now(); }, true);
-  new MutationObserver(() => { window.drawn = performance.now() - window.pressed; })
-    .observe(document.querySelector('[data-testid=stMain]'), { subtree: true, childList: true });
+  document.addEventListener('keydown', () => {
+    window.pressed = performance.now();
+    window.followed = 0;
+  }, true);
+  new MutationObserver(changes => {
+    window.drawn = performance.now() - window.pressed;
+    for (const { addedNodes } of changes)
+      for (const node of addedNodes)
+        if (node.closest?.('.js-plotly-plot') || node.querySelector?.('.js-plotly-plot'))
+          window.followed ||= window.drawn;
+  }).observe(document.querySelector('[data-testid=stMain]'), { subtree: true, childList: true });
 }
 """
 # From the press on a link to the last change of the page.
@@ -137,23 +146,36 @@ def switches(browser: Browser, address: str) -> list[float]:
     return times
 
 
-def presses(browser: Browser, address: str) -> tuple[list[float], float]:
-    """Seconds from a press on a slider of Explore until all is drawn; of ten without a pause."""
+class Presses(NamedTuple):
+    """Seconds from a press on a slider of Explore: until the chart follows, until all is drawn.
+
+    And of as many presses without a pause.
+    """
+
+    followed: list[float]
+    drawn: list[float]
+    in_a_row: float
+
+
+def presses(browser: Browser, address: str) -> Presses:
+    """Move the first budget up, press by press, and then at once."""
+    followed = []
+    drawn = []
     with opened(browser, address) as (visit, _):
         visit.go("Explore")
         visit.page.evaluate(WATCH_PRESS)
         slider = visit.page.get_by_role("slider").first
-        times = []
         for _ in range(PRESSES):
             slider.press("ArrowRight")
             visit.settle()
-            times.append(visit.page.evaluate("window.drawn") / 1000)
+            followed.append(visit.page.evaluate("window.followed") / 1000)
+            drawn.append(visit.page.evaluate("window.drawn") / 1000)
         began = visit.page.evaluate("performance.now()")
         for _ in range(PRESSES):
             slider.press("ArrowRight")
         visit.settle()
         done = visit.page.evaluate("window.pressed + window.drawn")
-    return times, (done - began) / 1000
+    return Presses(followed, drawn, (done - began) / 1000)
 
 
 def exported(browser: Browser, address: str, folder: Path) -> tuple[int, float]:
@@ -214,19 +236,30 @@ def in_chromium() -> list[Figure]:
         first, *times = openings(browser, address)
         plain = redraws(browser, address)
         moved = switches(browser, address)
-        pressed, in_a_row = presses(browser, address)
+        explored = presses(browser, address)
         clicks, taken = exported(browser, address, Path(folder))
         browser.close()
     load = f"load {os.getloadavg()[0]:.1f}"
     return [
-        figure("first figures after opening, the server's first", [first], OPEN_WITHIN, load),
+        figure(
+            "first figures after opening, the server's first",
+            [first],
+            OPEN_WITHIN,
+            load,
+        ),
         figure("first figures after opening", times, OPEN_WITHIN, load),
         figure("an edit, until all is redrawn", plain, REDRAW_WITHIN, load),
         figure("a page switch, until all is drawn", moved, SWITCH_WITHIN, load),
-        figure("a press on a slider of Explore", pressed, REDRAW_WITHIN, load),
+        figure(
+            "a press in Explore, until the chart follows",
+            explored.followed,
+            REDRAW_WITHIN,
+            load,
+        ),
+        figure("the same, until all is drawn", explored.drawn, SWITCH_WITHIN, load),
         figure(
             f"{PRESSES} presses without a pause",
-            [in_a_row],
+            [explored.in_a_row],
             PRESSES * REDRAW_WITHIN,
             load,
         ),

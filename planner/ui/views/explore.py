@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
+from planner.arrays import Array
 from planner.laws.schema import Document
 from planner.limits import MAX_PADDING_LENGTH
 from planner.planning.answer_rates import AnswerRateModel
@@ -39,6 +40,8 @@ from planner.ui.working import looked_at, remembered
 
 _CURVE = "the curve that would be seen"
 _SCALES = np.geomspace(0.4, 2.5, 9)
+_FIRST_SCALES = _SCALES[::2]
+"""Drawn at once, while the points between them are solved."""
 _TRIED_BUDGETS = np.geomspace(0.2, 8, 8)  # nats, at which channels are solved
 _WHILE_MOVING = 1e-3  # to which designs are solved while a hand moves
 _MOST_SLIDERS = 6
@@ -47,6 +50,10 @@ _SHARE_ENDS = 0.005, 0.995
 _SHARE_STEP = 0.005
 _NO_ERRORS = "decoys", "budgets: who answers", _CURVE
 """Charts of something else."""
+
+
+Drawings = list[Callable[[], figures.Chart]]
+"""Ever finer drawings of one chart, the first of which comes fast."""
 
 
 class _Change(NamedTuple):
@@ -109,10 +116,11 @@ def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
             drawn = figures.in_unit(drawn, unit, units[unit])
         alt = f"{drawn.titles[1]}, against {drawn.titles[0]}"
         with chart.container():
-            # Two charts of a run have different keys; the one that stays keeps its own.
-            render.chart(drawn, f"explored-{number % 2}", alt)
+            # A run draws at most three charts, which need different keys.
+            render.chart(drawn, f"explored-{number % 3}", alt)
 
     before, number = here.typed.get(last, (None, 0))
+    # The last one keeps its own key, so that the browser leaves it as it is.
     if before is not None and solved not in here.memory:
         draw(before, number)
         number += 1
@@ -130,9 +138,15 @@ def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
         whose = answers(explored)
         assumed = words(explored).assumed(explored)
         render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
-    drawn = remembered(solved, _charts(explored)[label])
-    here.typed[last] = drawn, number
-    draw(drawn, number)
+    drawings = _charts(explored)[label]
+    if solved in here.memory:
+        drawings = drawings[-1:]
+    for k, drawing in enumerate(drawings, 1):
+        finest = k == len(drawings)
+        drawn = remembered(solved if finest else (*solved, k), drawing)
+        draw(drawn, number)
+        here.typed[last] = drawn, number
+        number += 1
     return explored
 
 
@@ -271,35 +285,39 @@ def _chosen(label: str, options: list[str], plan: QuestionPlan) -> str:
     return str(kept_item(st.selectbox, label, name, options[0], options=options))
 
 
-def _charts(plan: QuestionPlan) -> dict[str, Callable[[], figures.Chart]]:
+def _charts(plan: QuestionPlan) -> dict[str, Drawings]:
     """What there is to see of a question, by what it is drawn against."""
     sampling = plan.fact(SamplingPlan)
     padded = plan.fact(Padded)
     if plan.fact(AnswerRateModel) is not None:
         rates = _rates(plan)
-        curves: dict[str, Callable[[], figures.Chart]] = {
-            "budgets: the error": partial(figures.error_figure, rates),
-            "budgets: the error's parts": partial(figures.parts_figure, rates),
-            "budgets: who answers": partial(figures.answering_figure, rates),
+        curves: dict[str, Drawings] = {
+            "budgets: the error": [partial(figures.error_figure, rates)],
+            "budgets: the error's parts": [partial(figures.parts_figure, rates)],
+            "budgets: who answers": [partial(figures.answering_figure, rates)],
         }
         if not rates.model.domain.yes_no:
-            curves[_CURVE] = partial(figures.seen_figure, plan.part)
+            curves[_CURVE] = [partial(figures.seen_figure, plan.part)]
         return curves
 
-    def against(level: str = "") -> figures.Chart:
-        curve = budget_curve(plan, _SCALES, level or None, _WHILE_MOVING)
+    def drawn_at(scales: Array, level: str) -> figures.Chart:
+        curve = budget_curve(plan, scales, level or None, _WHILE_MOVING)
         return figures.explored_figure(plan, curve, level)
 
-    charts: dict[str, Callable[[], figures.Chart]] = {"all budgets": against}
+    def against(level: str) -> Drawings:
+        return [partial(drawn_at, scales, level) for scales in (_FIRST_SCALES, _SCALES)]
+
+    charts: dict[str, Drawings] = {}
+    if sampling is not None:
+        charts["decoys"] = [partial(figures.decoys_figure, sampling)]
+    charts["all budgets"] = against("")
     names = plan.deployed.policy.names
     if 1 < len(names) <= _MOST_SLIDERS:
-        charts |= {f"the budget of {name}": partial(against, name) for name in names}
+        for name in names:
+            charts[f"the budget of {name}"] = against(name)
     if padded is not None and padded.plan is not None:
-        charts["the padding length"] = partial(
-            figures.padding_figure, padded.plan, padded.length
-        )
-    if sampling is not None:
-        charts = {"decoys": partial(figures.decoys_figure, sampling)} | charts
+        of_lengths = partial(figures.padding_figure, padded.plan, padded.length)
+        charts["the padding length"] = [of_lengths]
     return charts
 
 
