@@ -22,7 +22,7 @@ from planner.survey.question import BEST, BaseQuestion
 
 MEAN: Literal["mean"] = "mean"
 DISTRIBUTION: Literal["distribution"] = "distribution"
-_OF_A_MEAN = ("yes_no", "mean", "sd", "preferences")  # keys that a distribution has not
+OF_A_MEAN = ("yes_no", "mean", "sd", "preferences")  # keys that a distribution has not
 
 # Share of people without an answer to a question for a number that states none.
 USUAL_MISSING = 0.1
@@ -86,7 +86,7 @@ class Numeric(BaseQuestion):
                 remedy = f'Write of = "{DISTRIBUTION}", or delete it.'
                 raise wrong(self.cells, "left out for a mean", remedy, "cells")
             return
-        for key in _OF_A_MEAN:
+        for key in OF_A_MEAN:
             if getattr(self, key) != type(self).model_fields[key].default:
                 remedy = "The cells are planned for whatever numbers people have."
                 allowed = f"left out for of = {DISTRIBUTION!r}"

@@ -1,30 +1,28 @@
 """A survey as it is being typed: the document that its file has, in which a cell may be wrong.
 
 A document is a dictionary with a table ``survey`` and a list ``question`` of tables, as in TOML;
-a value may be text, as it was typed. ``settle`` makes a survey of it, or says what is wrong. As one
-short word it stands in the address; nothing in such a word is believed: it may come from anybody.
+a value may be text, as it was typed. ``settle`` makes a survey of it, or says what is wrong.
 """
 
 from __future__ import annotations
 
-import base64
 import copy
-import json
 import re
 import tomllib
-import zlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from sys import float_info
 from typing import Any, NamedTuple
 
 from planner.errors import InputError
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.schema import Document
 from planner.survey.description import Mistake, Where
+from planner.survey.numeric import DISTRIBUTION, OF_A_MEAN
+from planner.survey.question import BaseQuestion
 from planner.survey.questions import QUESTIONS
 from planner.survey.survey import Survey
-from planner.survey.values import text_of
+from planner.survey.values import split, text_of
+from planner.ui.typed import read_known
 
 FieldRow = dict[str, str]
 
@@ -40,6 +38,8 @@ FIRST_EXAMPLE = "clinic"
 """What a visitor meets: the levels matter, and the answers have names."""
 
 JOINT = "joint"
+ANCHOR = "anchor"
+"""In the app a kind of its own; in a file a choice that says whose anchor it is."""
 MOST_TOGETHER = 3
 """Questions that one report can answer."""
 # A joint question has no levels of its own: its parts have them.
@@ -55,6 +55,7 @@ class TableCell(NamedTuple):
     """What a page says of a cell: its label, what empty means, what it is for, what may be chosen.
 
     The first option is the usual one. A ``widget`` is one of Streamlit's, where it is no usual one.
+    A ``remedy`` stands in place of one that says what to write in a file.
     """
 
     label: str
@@ -62,6 +63,7 @@ class TableCell(NamedTuple):
     help: str = ""
     options: Mapping[str, str] | None = None
     widget: str = ""
+    remedy: str = ""
 
     @property
     def short_label(self) -> str:
@@ -128,10 +130,11 @@ KIND_WORDS = {
     ),
     "numeric": Form(
         "a number",
-        cells=("lower", "upper", "epsilon", "mean", "sd"),
+        cells=("lower", "upper", "epsilon"),
         starts={"lower": "0", "upper": "100", "epsilon": "1"},
     ),
     JOINT: Form("two answers that go together"),
+    ANCHOR: Form("an answer that is known (attention check)", more=False),
     "sampled-choice": Form(
         "a rare answer (Sampling Privacy)",
         (*_LEVEL_FIELDS, "yes_counts"),
@@ -179,7 +182,20 @@ def names_of(document: Document) -> list[str]:
 def kind_of(question: Document) -> str:
     """The kind of a question; of one that is unknown the usual one."""
     kind = str(question.get("kind"))
-    return kind if kind in KIND_WORDS else "categorical"
+    if kind not in QUESTIONS:
+        kind = "categorical"
+    return ANCHOR if kind == "categorical" and "anchor" in question else kind
+
+
+def described_by(question: Document) -> type[BaseQuestion]:
+    """The class that describes a question of its kind."""
+    kind = kind_of(question)
+    return QUESTIONS["categorical" if kind == ANCHOR else kind]
+
+
+def of_distribution(question: Document) -> bool:
+    """Whether the distribution of a number is wanted, not its mean."""
+    return kind_of(question) == "numeric" and question.get("of") == DISTRIBUTION
 
 
 def form_of(question: Document) -> Form:
@@ -189,8 +205,9 @@ def form_of(question: Document) -> Form:
 
 def set_kind(question: Document, kind: str) -> None:
     """Make it a question of this kind, with what that cannot do without."""
-    question["kind"] = kind
-    question.pop("mechanism", None)  # which another kind may not have
+    question["kind"] = "categorical" if kind == ANCHOR else kind
+    for key in ("mechanism", "anchor", "known"):  # which another kind may not have
+        question.pop(key, None)
     form = KIND_WORDS[kind]
     for key, start in form.starts.items():
         question.setdefault(key, copy.deepcopy(start))
@@ -218,11 +235,32 @@ def joint_of(document: Document) -> dict[int, int]:
 def joinable(document: Document) -> list[int]:
     """The numbers of the questions of one answer each that are in no joint question."""
     taken = joint_of(document)
+    numbers = []
+    for number, question in enumerate(document["question"]):
+        is_anchor = kind_of(question) == ANCHOR
+        if described_by(question).joins and not is_anchor and number not in taken:
+            numbers.append(number)
+    return numbers
+
+
+def anchored(document: Document) -> list[Document]:
+    """The questions that may have an anchor: choices asked once, and in no joint question."""
+    parts = joint_of(document)
     return [
-        number
+        question
         for number, question in enumerate(document["question"])
-        if QUESTIONS[kind_of(question)].joins and number not in taken
+        if kind_of(question) == "categorical" and number not in parts
     ]
+
+
+def answers_of(question: Document) -> list[str]:
+    """The answers that its levels list."""
+    answers: list[str] = []
+    for level in question.get("level", ()):
+        listed = split(level.get("items", ""))
+        if isinstance(listed, list):
+            answers += map(text_of, listed)
+    return answers
 
 
 def ask_together(document: Document, numbers: Sequence[int]) -> None:
@@ -241,10 +279,13 @@ def ask_apart(document: Document, joint: int) -> None:
 
 
 def rename_question(document: Document, number: int, name: str) -> None:
-    """Give a question another name, also where a joint question names it as a part."""
+    """Give a question another name, also where a joint question or an anchor names it."""
     before = name_of(document["question"][number])
     joint = joint_of(document).get(number)
     document["question"][number]["name"] = name
+    for question in document["question"]:
+        if question.get("anchor") == before:
+            question["anchor"] = name
     if joint is None:
         return
     question = document["question"][joint]
@@ -266,21 +307,34 @@ def remove_question(document: Document, number: int) -> None:
 
 
 def cleaned(document: Document) -> Document:
-    """What is planned: without what belongs to another kind of question."""
-    questions = []
-    for question in document["question"]:
-        keys = set(QUESTIONS[kind_of(question)].file_keys())
-        if kind_of(question) == JOINT:
-            keys -= set(_DERIVED)
-        kept = {key: cell for key, cell in question.items() if key in keys}
-        if "level" in kept:
-            columns = form_of(question).columns
-            kept["level"] = [
-                {key: cell for key, cell in row.items() if key in columns}
-                for row in kept["level"]
-            ]
-        questions.append(kept)
-    return document | {"question": questions}
+    """What is planned: without what belongs to another kind of question, in the file's forms."""
+    questions = [_cleaned(question) for question in document["question"]]
+    survey = read_known(document["survey"])
+    return document | {"survey": survey, "question": questions}
+
+
+def _cleaned(question: Document) -> Document:
+    keys = set(described_by(question).file_keys()) - _foreign_keys(question)
+    kept = {key: cell for key, cell in question.items() if key in keys}
+    if "level" in kept:
+        columns = form_of(question).columns
+        rows = []
+        for row in kept["level"]:
+            rows.append({key: cell for key, cell in row.items() if key in columns})
+        kept["level"] = rows
+    return kept
+
+
+def _foreign_keys(question: Document) -> set[str]:
+    """The keys that its kind has, but what is typed of it now rules out."""
+    match kind_of(question):
+        case "joint":
+            return set(_DERIVED)
+        case "anchor":
+            return {"level", "rule", "label", *_OF_THE_WHOLE}
+        case "numeric":
+            return {"cells"} if not of_distribution(question) else set(OF_A_MEAN)
+    return set()
 
 
 def is_empty(mistake: Mistake) -> bool:
@@ -314,17 +368,23 @@ def sentence_of(mistake: Mistake, *, at_its_field: bool = False) -> str:
     key = names[-1] if names else ""
     cell = CELLS.get(".".join(names)) or CELLS.get(".".join(names[1:]))
     place = () if at_its_field else error.place
+    remedy = error.remedy
+    if cell is not None and cell.remedy and remedy.startswith("Write "):
+        remedy = cell.remedy
     if is_empty(mistake):
         label = _LABELS.get(key, error.argument)
         if cell is not None:
             label = cell.short_label
         reason = f"{', '.join((*place, label))} is still empty"
-        remedy = error.remedy if error.allowed else ""
+        if not error.allowed:
+            remedy = ""
         return InputError.because(key, reason, remedy).worded(label_of)
     argument = error.argument
     if cell is not None and argument.startswith(key):  # a cell of a matrix says which
         argument = cell.short_label + argument.removeprefix(key)
-    return error.at(*place, argument=argument).worded(label_of)
+    said = error.at(*place, argument=argument)
+    shown = InputError(argument, said.value, said.allowed, remedy, said.problem, place)
+    return shown.worded(label_of)
 
 
 def alike(mistakes: Sequence[Mistake]) -> list[list[Mistake]]:
@@ -370,141 +430,8 @@ def stem_of(survey: Survey) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", survey.name).strip("-") or "survey"
 
 
-def _is_total(target: Document) -> bool:
-    return "error" in target and "level" not in target
-
-
-def target_text(question: Document) -> str:
-    """The total error that is exact enough, as typed; "" for none."""
-    for target in question.get("target", ()):
-        if _is_total(target):
-            return text_of(target["error"])
-    return ""
-
-
-def set_target(question: Document, text: str) -> None:
-    """State which total error is exact enough; other targets stay."""
-    targets = [row for row in question.get("target", ()) if not _is_total(row)]
-    if text.strip():
-        targets.insert(0, {"error": text})
-    if targets:
-        question["target"] = targets
-    else:
-        question.pop("target", None)
-
-
 def vouched(question: Document) -> bool:
     """Whether somebody vouches for what the two rounds of a deployment rely on."""
     sampling = question.get("sampling", {})
     needed = ACKNOWLEDGEMENTS.get(sampling.get("relies_on"))
     return sampling.get("acknowledged") == needed
-
-
-# The document as a word in the address
-
-MOST_IN_ADDRESS = 6000
-"""Characters; beside the rest of an address, what servers and chat programs let pass."""
-_MOST_BYTES = 1_000_000
-# Paths, and what people said, do not travel.
-_FILES = {"pilot", "file", "ledger", "values"}
-_BY_NAMES = ("label", "groups", "population", "weights")
-_CELLS: Document = {}
-_TABLE_KEYS = ("sets", "sampling", "preferences", "rounds", *_BY_NAMES)
-_SOME_ROWS = [_CELLS, 10_000]
-_QUESTION = dict.fromkeys(_TABLE_KEYS, _CELLS) | {
-    "rule": 2,
-    "level": _SOME_ROWS,
-    "target": _SOME_ROWS,
-}
-_DOCUMENT = {"survey": dict.fromkeys(_BY_NAMES, _CELLS), "question": [_QUESTION, 200]}
-
-
-def _fits(value: Any, shape: Any = 1) -> bool:
-    """Whether it is what pages look for: shapes by key, a shape and how many at most, or cells.
-
-    These in so many lists at most; of a key without a shape, a cell or a list of cells.
-    """
-    match value, shape:
-        case dict(), dict():
-            return all(_fits(cell, shape.get(key, 1)) for key, cell in value.items())
-        case list(), [inner, most]:
-            return len(value) <= most and all(_fits(cell, inner) for cell in value)
-        case list(), int():
-            return shape > 0 and all(_fits(cell, shape - 1) for cell in value)
-        case ((int() | float()), int()):
-            return abs(value) <= float_info.max
-    return type(value) is str and type(shape) is int
-
-
-def _is_whole(document: Document) -> bool:
-    """Whether it has both tables, and a question."""
-    return document.keys() == _DOCUMENT.keys() and bool(document["question"])
-
-
-def word_of(*documents: Document) -> str:
-    """Everything typed, in letters, digits, ``-`` and ``_``; without uploaded samples.
-
-    Examples
-    --------
-    >>> typed = {"survey": {"name": "wards", "users": "1,000"}, "question": [{"name": "age"}]}
-    >>> documents_of_word(word_of(typed)) == [typed]
-    True
-    """
-    whole = _without_files([*documents])
-    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-    packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 9)
-    return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
-
-
-def documents_of_word(word: str) -> list[Document]:
-    """The documents again, of which there is at least one.
-
-    Raises
-    ------
-    InputError
-        The word is none of :func:`word_of`'s, or unpacks to more than a megabyte.
-
-    Examples
-    --------
-    >>> documents_of_word("cut")
-    Traceback (most recent call last):
-    ...
-    planner.errors.InputError: the survey in the address cannot be read. Copy the whole ...
-    """
-    try:
-        documents: list[Document] = _without_files(_unpacked(word))
-        if not documents or not _fits(documents, [_DOCUMENT, 50]):
-            raise ValueError("another shape")
-        if not all(map(_is_whole, documents)):
-            raise ValueError("a table is missing")
-    except (ValueError, RecursionError, zlib.error) as error:
-        remedy = "Copy the whole address, or open the survey's file."
-        reason = "the survey in the address cannot be read"
-        raise InputError.because("address", reason, remedy) from error
-    return documents
-
-
-def _unpacked(word: str) -> Any:
-    padding = "=" * (-len(word) % 4)
-    packed = base64.b64decode(word + padding, altchars=b"-_", validate=True)
-    unpacking = zlib.decompressobj()
-    text = unpacking.decompress(packed, _MOST_BYTES)
-    if not unpacking.eof:
-        raise ValueError("too long, or cut short")
-    return json.loads(text.decode("utf-8", "surrogatepass"))
-
-
-def _without_files(value: Any) -> Any:
-    """Without what an address must not hold; labels and groups go by names of people's own."""
-    match value:
-        case dict():
-            kept = {}
-            for key, cell in value.items():
-                if key in _BY_NAMES:
-                    kept[key] = cell
-                elif key not in _FILES:
-                    kept[key] = _without_files(cell)
-            return kept
-        case list():
-            return [_without_files(cell) for cell in value]
-    return value

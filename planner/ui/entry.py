@@ -9,7 +9,12 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from planner.survey.survey import settle, survey_text
-from planner.ui.document import MOST_IN_ADDRESS, cleaned, new_document, stem_of, word_of
+from planner.ui.address import MOST_IN_ADDRESS, word_of
+from planner.ui.document import (
+    cleaned,
+    new_document,
+    stem_of,
+)
 from planner.ui.opening import opening
 from planner.ui.render import CHARTS, SCRIPT, STYLE, plain
 from planner.ui.state import INTRODUCED, session

@@ -19,12 +19,11 @@ from planner.errors import PlannerError
 from planner.laws.schema import Document
 from planner.planning.plan import SurveyPlan
 from planner.survey.description import Where
+from planner.ui.address import documents_of_word, word_of
 from planner.ui.document import (
     EXAMPLES,
     FIRST_EXAMPLE,
-    documents_of_word,
     example_document,
-    word_of,
 )
 
 T = TypeVar("T")

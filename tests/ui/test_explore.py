@@ -7,7 +7,11 @@ import pytest
 from planner.planning.plan import plan_survey
 from planner.show.blocks import people, quantity
 from planner.survey.survey import settle
-from planner.ui.document import cleaned, example_document, word_of
+from planner.ui.address import word_of
+from planner.ui.document import (
+    cleaned,
+    example_document,
+)
 from tests.documents import ROOT
 from tests.ui.pages import by_label, open_page, session, tables, words
 

@@ -6,13 +6,11 @@ import zlib
 
 import pytest
 
+from planner.ui.address import MOST_IN_ADDRESS, documents_of_word, word_of
 from planner.ui.document import (
     EXAMPLES,
     KIND_WORDS,
-    MOST_IN_ADDRESS,
-    documents_of_word,
     example_document,
-    word_of,
 )
 from tests.refusals import refused
 from tests.ui.pages import by_label, open_page, session, words

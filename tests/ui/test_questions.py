@@ -12,7 +12,12 @@ from streamlit.testing.v1 import AppTest
 from planner import PrivacyPolicy, best_ordered_channel
 from planner.survey.survey import settle
 from planner.ui import working
-from planner.ui.document import cleaned, example_document, sentence_of, word_of
+from planner.ui.address import word_of
+from planner.ui.document import (
+    cleaned,
+    example_document,
+    sentence_of,
+)
 from planner.ui.views.levels import take_paste
 from tests.ui.pages import (
     APP,

@@ -9,7 +9,11 @@ from planner.show.blocks import Facts, Figure, Table
 from planner.show.kinds import views_in_words
 from planner.show.plan import question_blocks
 from planner.survey.survey import settle
-from planner.ui.document import EXAMPLES, example_document, word_of
+from planner.ui.address import word_of
+from planner.ui.document import (
+    EXAMPLES,
+    example_document,
+)
 from planner.ui.state import Session
 from tests.ui.pages import (
     TOTAL,

@@ -2,7 +2,10 @@
 
 import pytest
 
-from planner.ui.document import example_document, word_of
+from planner.ui.address import word_of
+from planner.ui.document import (
+    example_document,
+)
 from tests.ui.pages import by_label, open_page, session, tables, words
 
 DETAILS = {"trial-details": True}

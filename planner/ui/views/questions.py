@@ -7,30 +7,26 @@ from importlib import resources
 
 import streamlit as st
 
-from planner.errors import PlannerError
-from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.schema import Document
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
-from planner.show.blocks import Facts, column
+from planner.show.blocks import Facts
 from planner.show.kinds import COST, views_in_words
 from planner.show.plan import design_sentence, headline, question_blocks, tiles
 from planner.show.promises import unused_sentence
-from planner.survey.assumed import read_preferences
-from planner.survey.questions import QUESTIONS
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
-    CELLS,
+    ANCHOR,
     EXAMPLES,
     JOINT,
     KIND_WORDS,
     MOST_TOGETHER,
     ask_apart,
     ask_together,
+    described_by,
     example_document,
     form_of,
     joinable,
@@ -42,13 +38,18 @@ from planner.ui.document import (
     remove_question,
     rename_question,
     set_kind,
-    set_target,
-    target_text,
-    vouched,
 )
-from planner.ui.fields import field, kept, kept_item, kept_row, message_below
-from planner.ui.opening import as_file
+from planner.ui.fields import field, kept, kept_item, kept_row
 from planner.ui.state import session
+from planner.ui.views.about_survey import whole_survey, wording
+from planner.ui.views.kinds import (
+    anchor_fields,
+    choose_anchor,
+    number_fields,
+    sampling_fields,
+    target_field,
+    target_fields,
+)
 from planner.ui.views.levels import budget_meaning, level_table, listed_numbers
 from planner.ui.working import (
     Result,
@@ -72,20 +73,6 @@ _PROTECT = {"min": "every answer", "one-sided": "only from being suspected"}
 _MATRIX = {"matrix": "pair by pair, as in its file"}
 """A choice while there is one: the app keeps a matrix of pair budgets, and makes none."""
 _PAIRS = {"min": "the smaller of the two", "avg": "the average of the two"}
-_RELIES_ON = {
-    "aggregates-only": "a trusted aggregator that releases the estimates alone",
-    "round-two": "nobody seeing both rounds of a person",
-}
-# What may be known of the largest budgets that people accept, with what it starts from.
-_MODELS: dict[str, tuple[str, dict[str, str]]] = {
-    "": ("any", {}),
-    "normal": ("bell-shaped (normal)", {"mean": "5", "sd": "1.5"}),
-    "histogram": (
-        "in bins (histogram)",
-        {"edges": "0; 1; 2; 4; 8", "shares": "0.1; 0.2; 0.4; 0.3"},
-    ),
-    "sample": ("an uploaded sample", {}),
-}
 
 
 def page() -> None:
@@ -133,12 +120,15 @@ def _answers(question: Document, number: int) -> None:
         _protected(question, number)
         level_table(question, number)
     columns = kept_row(question, number, *form.cells)
-    if kind_of(question) == "numeric":
-        with columns["epsilon"]:
-            budget_meaning(text_of(question.get("epsilon"), "epsilon"))
-        _preferences(question, number)
-    elif kind_of(question) == "sampled-choice":
-        _sampling(question, number)
+    match kind_of(question):
+        case "numeric":
+            with columns["epsilon"]:
+                budget_meaning(text_of(question.get("epsilon"), "epsilon"))
+            number_fields(question, number)
+        case "sampled-choice":
+            sampling_fields(question, number)
+        case "anchor":
+            anchor_fields(question, number)
 
 
 def _drawers(question: Document, number: int, *, is_part: bool) -> None:
@@ -147,8 +137,8 @@ def _drawers(question: Document, number: int, *, is_part: bool) -> None:
     if form_of(question).more:
         fill = partial(_options, question, number, is_part=is_part)
         render.drawer("More about this question", f"options-{kind_of(question)}", fill)
-    render.drawer("As people read it", "wording", partial(_wording, document))
-    fill = partial(_whole_survey, document)
+    render.drawer("As people read it", "wording", partial(wording, document))
+    fill = partial(whole_survey, document)
     render.drawer("More about the survey", "sharing", fill)
 
 
@@ -224,8 +214,8 @@ def _introduction() -> None:
 def _survey(question: Document, number: int, *, is_part: bool) -> None:
     """The survey's name, the people, and how often they are asked the question."""
     document = session().document
-    repeats = "rounds" in QUESTIONS[kind_of(question)].file_keys() and not is_part
-    repeats = repeats and kind_of(question) not in (JOINT, "sampled-choice")
+    repeats = "rounds" in described_by(question).file_keys() and not is_part
+    repeats = repeats and kind_of(question) not in (JOINT, ANCHOR, "sampled-choice")
     name, people, times = st.columns([3, 2, 2])
     kept(name, document, "survey.name")
     kept(people, document, "survey.users")
@@ -274,17 +264,7 @@ def _asked(question: Document, number: int, *, is_part: bool) -> None:
         options=kinds,
     )
     if form_of(question).more and not is_part:
-        cell = CELLS["target.error"]
-        field(
-            target.text_input,
-            cell.label,
-            f"target-{number}",
-            target_text(question),
-            partial(set_target, question),
-            placeholder=cell.empty,
-            help=cell.help,
-        )
-        message_below(target, ("question", number, "target"))
+        target_field(target, question, number, "error", "error")
     if is_part:
         _together(number)
     elif kind_of(question) == JOINT:
@@ -305,8 +285,10 @@ def _take_kind(question: Document, number: int, kind: str) -> None:
         ask_apart(document, joint)
     if kind != JOINT:
         set_kind(question, kind)
+        if kind == ANCHOR:
+            choose_anchor(document, question)
         return
-    if not QUESTIONS[kind_of(question)].joins:
+    if not described_by(question).joins:
         set_kind(question, "categorical")
     others = [other for other in joinable(document) if other != number]
     if not others:  # a pair needs a second question
@@ -374,89 +356,6 @@ def _protected(question: Document, number: int) -> None:
     )
 
 
-def _sampling(question: Document, number: int) -> None:
-    sampling = question.setdefault("sampling", {"relies_on": "aggregates-only"})
-    relies, everyone = st.columns([3, 1], vertical_alignment="bottom")
-    view = sampling.get("relies_on")
-    take = partial(_rely, sampling)
-    field(
-        relies.radio, "It relies on", f"relies-{number}", view, take, options=_RELIES_ON
-    )
-    kept(everyone, question, "sampling.everyone_has_value", number)
-    view = sampling.get("relies_on")
-    sentence = ACKNOWLEDGEMENTS.get(str(view), "")
-    label = f"I vouch for this: {sentence}"
-    take = partial(_vouch, sampling, sentence)
-    field(st.checkbox, label, f"vouched-{view}-{number}", vouched(question), take)
-
-
-def _rely(sampling: Document, value: str) -> None:
-    sampling["relies_on"] = value
-    sampling.pop("acknowledged", None)
-
-
-def _vouch(sampling: Document, sentence: str, agreed: bool) -> None:
-    sampling.pop("acknowledged", None)
-    if agreed:
-        sampling["acknowledged"] = sentence
-
-
-def _preferences(question: Document, number: int) -> None:
-    """The largest budget that people accept."""
-    preferences = question.get("preferences", {})
-    chosen = preferences.get("model", "")
-    chosen = chosen if isinstance(chosen, str) and chosen in _MODELS else ""
-    model, *columns = st.columns(3)
-    label = "The largest budget that people accept"
-    take = partial(_take_model, question, number)
-    meaning = "People who find a budget too large do not answer."
-    options = {name: words for name, (words, _) in _MODELS.items()}
-    field(
-        model.selectbox,
-        label,
-        f"model-{number}",
-        chosen,
-        take,
-        options=options,
-        help=meaning,
-    )
-    keys = (
-        [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["refusals"]
-    )
-    for slot, key in zip(columns, keys, strict=False):
-        kept(slot, question, key, number)
-    if chosen == "sample":
-        with columns[0]:
-            _sample(preferences, number)
-    kept(st, question, "yes_no", number)
-
-
-def _take_model(question: Document, number: int, model: str) -> None:
-    """Another model, with what was typed for it before."""
-    typed = session().typed
-    before = question.pop("preferences", {})
-    typed[f"model-{number}-{before.get('model', '')}"] = before
-    if model:
-        question.pop("refusals", None)
-        start = {"model": model, **_MODELS[model][1]}
-        question["preferences"] = typed.get(f"model-{number}-{model}", start)
-    session().revision += 1
-
-
-def _sample(preferences: Document, number: int) -> None:
-    content = "A header line, then one accepted epsilon per person asked in a pilot."
-    key = f"sample-{number}-{session().revision}"
-    file = st.file_uploader("Sample (CSV, one column)", ["csv"], key=key, help=content)
-    if file is not None:
-        preferences[
-            "values"
-        ] = []  # one that is refused must not leave the results of the one before
-        with render.complaint(), as_file(file.name, file.getvalue()) as path:
-            preferences["values"] = read_preferences(path).sample.tolist()
-    if preferences.get("values"):
-        st.caption(f"{len(preferences['values']):,} people asked.")
-
-
 def _options(question: Document, number: int, *, is_part: bool) -> None:
     """What most surveys leave as it is."""
     form = form_of(question)
@@ -471,6 +370,7 @@ def _options(question: Document, number: int, *, is_part: bool) -> None:
             kept(right, question, form.small, number)
     if is_part:
         return
+    target_fields(question, number)
     _mechanism(question, number)
     if len(session().document["question"]) > 1:
         kept(st, question, "weight", number)
@@ -489,65 +389,3 @@ def _mechanism(question: Document, number: int) -> None:
         return
     options = {name: CATALOGUE[name].label for name in names}
     kept(st, question, "mechanism", number, options=options)
-
-
-def _wording(document: Document) -> None:
-    """How the page that people answer puts it."""
-    kept_row(document, None, "survey.title", "survey.language")
-    kept_row(document, None, "survey.intro", "survey.thanks")
-    for number, question in enumerate(document["question"]):
-        label = render.plain(f"Question: {name_of(question)}")
-        kept(st, question, "ask", number, label=label)
-
-
-def _whole_survey(document: Document) -> None:
-    """Who answers what, and what the same people have spent before."""
-    if len(document["question"]) > 1:
-        kept(st, document, "survey.design")
-        if document["survey"].get("design") == "some-each":
-            kept(st, document, "survey.asked")
-        else:
-            document["survey"].pop("asked", None)
-    _ledger()
-
-
-def _ledger() -> None:
-    here = session()
-    label = "Ledger of earlier collections from the same people"
-    content = "Downloaded here after an earlier survey. What was spent is taken off every level."
-    key = f"ledger-{here.revision}"
-    st.file_uploader(label, ["json"], key=key, on_change=_take_ledger, help=content)
-    if here.ledger is None:
-        return
-    ledger = Ledger.model_validate_json(here.ledger)
-    levels = {}
-    for collection in ledger.collections:
-        for level in collection.spent:
-            levels[level] = ledger.spent(level)
-    render.table(
-        (column("level", levels), column("spent so far", levels.values(), ".4f"))
-    )
-    st.button("Forget the ledger", on_click=_forget_ledger)
-
-
-def _take_ledger() -> None:
-    here = session()
-    file = st.session_state[f"ledger-{here.revision}"]
-    if file is None:
-        return
-    try:
-        with as_file(file.name, file.getvalue()) as path:
-            here.ledger = read_ledger(path).model_dump_json()
-    except PlannerError as error:
-        still = (
-            ""
-            if here.ledger is None
-            else " The ledger that was here before is still used."
-        )
-        here.notices.append((f"{error}{still}", True))
-
-
-def _forget_ledger() -> None:
-    here = session()
-    here.ledger = None
-    here.revision += 1  # the upload goes with it
