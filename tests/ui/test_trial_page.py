@@ -127,12 +127,13 @@ def test_ticked_columns_are_chosen_and_their_ticks_typed():
     question |= {"kind": "item-set", "padding_length": "2"}
     question["level"] = [{"name": "all", "epsilon": "1", "items": "HIV; flu"}]
     app = open_page("trial", survey=word_of(document))
-    upload(app, "c.csv", b"id,diagnosis/flu,diagnosis/HIV\n1,yo,\n2,,\n3,yo,yo\n")
+    upload(app, "c.csv", b"id,diagnosis/flu,diagnosis/HIV\n1,yo,no\n2,,\n3,yo,yo\n")
     label = "Column with the answers, or a column for each that is ticked"
     both = ["diagnosis/flu", "diagnosis/HIV"]
     by_label(app.multiselect, label).set_value(both).run()
     assert "'yo' must be ticked, as by" in words(app)
     by_label(app.text_input, "Cells that are ticks").set_value("yo").run()
+    by_label(app.text_input, "Cells that are none").set_value("no").run()
     assert "3 people, 2 answers, sets cut or padded to 2" in words(app)
 
 
@@ -144,6 +145,17 @@ def test_rows_are_pasted_and_some_cells_are_no_answer():
     assert "'99' must be the name of an item" in words(app)
     by_label(app.text_input, "Cells that are no answer").set_value("99").run()
     assert "2 people, 5 answers" in words(app)
+
+
+def test_cells_stand_for_answers_where_it_is_typed():
+    app = open_page("trial")
+    upload(app, "c.csv", b"diagnosis\n1\n2\n1\n")
+    assert "'1' must be the name of an item" in words(app)
+    label = "Cells that stand for an answer"
+    by_label(app.text_input, label).set_value("1 = HIV; 2 = anemia").run()
+    assert "3 people, 5 answers" in words(app)
+    by_label(app.text_input, label).set_value("1 = HIV; 2 = flu").run()
+    assert "'flu' must be the name of an item" in words(app)
 
 
 def test_a_survey_that_is_too_large_or_wrong_is_not_tried(questions):

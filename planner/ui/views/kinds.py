@@ -92,11 +92,16 @@ def target_fields(question: Document, number: int) -> None:
     target_field(difference, question, number, "difference", "difference")
     groups = _named_groups()
     before = target_text(question, "difference", "between")
+    only_group = groups[0] if len(groups) == 1 else ""
+    if only_group and before in ("", only_group):  # it goes without saying
+        stated = target_text(question, "difference", "difference")
+        before = only_group if stated else ""
+        set_target(question, "difference", "between", before)
     options = {"": _CHOOSE} | {name: name for name in (*groups, before) if name}
     field(
         between.selectbox,
         CELLS["target.between"].label,
-        f"target-between-{number}",
+        f"target-between-{number}-{before if only_group else ''}",
         before,
         partial(set_target, question, "difference", "between"),
         options=options,

@@ -32,6 +32,7 @@ from planner.ui import render
 from planner.ui.fields import kept_item
 from planner.ui.opening import as_file
 from planner.ui.state import session
+from planner.ui.typed import pairs_of
 from planner.ui.working import looked_at, remembered
 
 _TRIED = [kind for kind, question in QUESTIONS.items() if not question.apart]
@@ -53,6 +54,9 @@ _OPTIONS = {
     "skip_rows": "Rows above the header",
 }
 _TAKE_PLACES = "Answers that no level lists take the places of levels without a list"
+_USUAL_TICKS = "as usual: x, 1, yes, ..."
+_USUALLY_NONE = "as usual: blank, 0, no, ..."
+_USUAL_RECODING = "such as 1 = red; 2 = green"
 _SHAPES = {"power": "few frequent, many rare", "even": "all equally frequent"}
 
 
@@ -318,24 +322,38 @@ def _column(path: Path, question: Question, reading: Reading) -> AnswerColumn:
 
 
 def _marked(column: AnswerColumn) -> AnswerColumn:
-    """With the cells that are ticks, and those that are no answer, where they are typed."""
-    left, right = st.columns(2)
+    """With what is typed of its cells: ticks, what stands for an answer, what for none."""
+    slots = iter(st.columns(4 if column.ticked else 2))
     if column.ticked:
-        usual = "as usual: x, 1, yes, ..."
-        ticks = kept_item(
-            left.text_input, "Cells that are ticks", "t-ticks", "", placeholder=usual
+        ticks = _cells_typed(next(slots), "Cells that are ticks", "ticks", _USUAL_TICKS)
+        if ticks:
+            column = column._replace(ticks=ticks)
+        unticked = _cells_typed(
+            next(slots), "Cells that are none", "unticked", _USUALLY_NONE
         )
-        if ticks.strip():
-            column = column._replace(ticks=_codes(ticks))
-    label = "Cells that are no answer"
-    missing = kept_item(
-        right.text_input, label, "t-no-answer", "", placeholder="blank ones"
+        if unticked:
+            column = column._replace(unticked=unticked)
+    label = "Cells that stand for an answer"
+    meant = kept_item(
+        next(slots).text_input, label, "t-recode", "", placeholder=_USUAL_RECODING
     )
-    if missing.strip():
-        column = column._replace(missing=_codes(missing))
+    pairs = tuple(pairs_of(meant).items())
+    if pairs:
+        # Each part of a joint question is read in the same way.
+        parts = len(column.columns) if column.joined else 1
+        column = column._replace(recoded=(pairs,) * parts)
+    missing = _cells_typed(
+        next(slots), "Cells that are no answer", "no-answer", "blank ones"
+    )
+    if missing:
+        column = column._replace(missing=missing)
     return column
 
 
-def _codes(text: str) -> tuple[str, ...]:
+def _cells_typed(
+    slot: st.delta_generator.DeltaGenerator, label: str, name: str, usual: str
+) -> tuple[str, ...]:
+    """The cells that are typed into a field; none if it is blank."""
+    text = kept_item(slot.text_input, label, f"t-{name}", "", placeholder=usual)
     cells = split(text)
     return tuple(map(str, cells)) if isinstance(cells, list) else ()
