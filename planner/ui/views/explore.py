@@ -33,7 +33,7 @@ from planner.show.plan import target_sentence
 from planner.show.promises import budget_in_words, promises_of
 from planner.survey.survey import settle
 from planner.ui import render
-from planner.ui.document import cleaned, names_of
+from planner.ui.document import ANCHOR, KIND_WORDS, cleaned, names_of
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 from planner.ui.working import looked_at, remembered
@@ -48,6 +48,8 @@ _MOST_SLIDERS = 6
 _NATS = 0.05, 10.0
 _SHARE_ENDS = 0.005, 0.995
 _SHARE_STEP = 0.005
+# An anchor has the budgets of its question.
+_MOVABLE = [kind for kind in KIND_WORDS if kind != ANCHOR]
 _NO_ERRORS = "decoys", "budgets: who answers", _CURVE
 """Charts of something else."""
 
@@ -70,7 +72,7 @@ def page() -> None:
     render.header(
         "Explore", "Move a slider: the chart follows. The survey stays as it is."
     )
-    result, number, plan = looked_at("explore")
+    result, number, plan = looked_at("explore", _MOVABLE)
     if result.mistakes or number is None or plan is None or result.plan is None:
         return
     survey = result.plan

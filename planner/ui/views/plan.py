@@ -14,10 +14,11 @@ from planner.planning.question import QuestionPlan
 from planner.show.blocks import Block, said
 from planner.show.others import one_survey, others_sentence
 from planner.show.plan import pictures, question_blocks, survey_blocks
+from planner.survey.numeric import Numeric
+from planner.trial.made_up import made_up_answers, made_up_numbers, shapes_of
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.state import session
-from planner.ui.views.trial import drawn_answers, drawn_numbers
 from planner.ui.working import (
     Step,
     design_step,
@@ -85,6 +86,8 @@ def _step(survey: SurveyPlan, plan: QuestionPlan, question: Document) -> Step | 
             return None
         most = f"{max(number for number in users if number is not None):,}"
         return f"Ask {most} people", session().document["survey"], {"users": most}
+    if "anchor" in question:  # which has the mechanism of its question
+        return None
     for option in plan.found:
         if option.against < -SAME_ERROR and not option.compared:
             if option.by_level > plan.planned.by_level:
@@ -105,7 +108,9 @@ def _picture(plan: QuestionPlan) -> None:
         trial, survey = remembered(("picture", plan), lambda: _one_survey(plan))
         drawn, alt, remark = one_survey(trial, survey)
         render.chart(drawn, "one-survey", alt)
-        how = "few frequent, many rare" if items else "around the expected mean"
+        how = "around the expected mean"
+        if items:
+            how = shapes_of(plan.deployed)[0]
         st.caption(render.plain(f"Made-up answers, {how}. {remark}"))
 
 
@@ -113,11 +118,11 @@ def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates
     rng = np.random.default_rng(1)
     asked = plan.deployed
     everybody = plan.part.everybody
-    if asked.levels:
-        answers: KnownAnswers = drawn_answers(asked, everybody, "power", rng)
+    if isinstance(asked, Numeric):
+        missing = 1 - plan.answering / plan.part.people
+        answers: KnownAnswers = made_up_numbers(asked, everybody, missing, rng)
     else:
-        answers = drawn_numbers(
-            asked, everybody, 1 - plan.answering / plan.part.people, rng
-        )
+        shape = shapes_of(asked)[0]
+        answers = made_up_answers(asked, everybody, shape, rng)
     trial = Trial.of(plan, answers)
     return trial, trial.one(trial.names[0], rng, most=8)

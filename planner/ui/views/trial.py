@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.laws.levels import folded
-from planner.planning.datasets import AnswerCounts, KnownAnswers, read_known
+from planner.planning.datasets import KnownAnswers, read_known
 from planner.planning.question import QuestionPlan
 from planner.show.others import (
     about_trial,
@@ -27,6 +26,7 @@ from planner.survey.numeric import Numeric
 from planner.survey.questions import QUESTIONS, Question
 from planner.survey.tables import SUFFIXES, Reading, open_table
 from planner.survey.values import read_count, read_share, split
+from planner.trial.made_up import made_up_answers, made_up_numbers, shapes_of
 from planner.trial.simulate import Simulated, Trial
 from planner.ui import render
 from planner.ui.fields import kept_item
@@ -40,8 +40,6 @@ _MOST_RUNS = 1000
 _MOST_PASTED_ITEMS = 200_000
 _MOST_USERS = 10_000_000
 _MOST_NUMBERS = 1_000_000  # of which each person has one of their own
-_STEPS = 200  # over the range: people alike are drawn at once
-_SPREAD = 0.3  # of half the range, where none is expected
 _SOURCES = {
     "generate": "made-up answers",
     "upload": "a file",
@@ -57,7 +55,6 @@ _TAKE_PLACES = "Answers that no level lists take the places of levels without a 
 _USUAL_TICKS = "as usual: x, 1, yes, ..."
 _USUALLY_NONE = "as usual: blank, 0, no, ..."
 _USUAL_RECODING = "such as 1 = red; 2 = green"
-_SHAPES = {"power": "few frequent, many rare", "even": "all equally frequent"}
 
 
 class _Settings(NamedTuple):
@@ -197,18 +194,6 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
     return read_answers(plan.question, file.name, file.getvalue())
 
 
-def drawn_answers(
-    question: Question, users: int, form: str, rng: np.random.Generator
-) -> AnswerCounts:
-    """Made-up answers to a question with levels: by a power law, or all equally frequent."""
-    labels = question.plain_levels.item_names()
-    shares = np.ones(len(labels))
-    if form == "power":
-        shares /= np.arange(1, len(labels) + 1)  # Zipf's law
-    shares = rng.permutation(shares / shares.sum())
-    return AnswerCounts(tuple(labels), rng.multinomial(users, shares))
-
-
 def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
     """Made-up answers as the fields say, within what can be simulated."""
     question = plan.question
@@ -217,9 +202,9 @@ def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
     missing = 0.0
     most = _MOST_USERS
     if question.levels:
-        form = kept_item(
-            left.selectbox, "Answers are", "t-shape", "power", options=_SHAPES
-        )
+        shapes = shapes_of(question)
+        name = f"t-shape-{question.kind}"
+        form = kept_item(left.selectbox, "Answers are", name, shapes[0], options=shapes)
     else:
         form = kept_item(
             left.text_input, "Share without an answer", "t-missing", "20 %"
@@ -238,31 +223,12 @@ def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
 
     def make() -> KnownAnswers:
         rng = np.random.default_rng(seed)
-        if question.levels:
-            return drawn_answers(question, users, form, rng)
-        return drawn_numbers(question, users, missing, rng)
+        if isinstance(question, Numeric):
+            return made_up_numbers(question, users, missing, rng)
+        return made_up_answers(question, users, form, rng)
 
     key = ("drawn", question, users, form, seed)
     return session().remembered(key, make), f"{form} {seed} {users}"
-
-
-def drawn_numbers(
-    question: Question, users: int, missing: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Normal around the expected mean, in steps, and at the ends beyond; some have ``missing``."""
-    assert isinstance(question, Numeric)  # noqa: S101 - of its kind
-    domain = question.domain
-    mean = domain.center if question.mean is None else question.mean
-    spread = _SPREAD * domain.radius if question.sd is None else question.sd
-    step = (domain.upper - domain.lower) / _STEPS
-    steps = np.rint((rng.normal(mean, spread, users) - domain.lower) / step)
-    values = np.clip(domain.lower + step * steps, domain.lower, domain.upper)
-    if domain.yes_no:
-        # The share of "yes" that has this mean.
-        chance = (mean - domain.lower) / (domain.upper - domain.lower)
-        values = np.where(rng.random(users) < chance, domain.upper, domain.lower)
-    values[rng.random(users) < missing] = np.nan
-    return values
 
 
 def read_answers(
