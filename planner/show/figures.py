@@ -480,17 +480,7 @@ def plotly_of(drawn: Chart) -> Figure:
                     "line": {"width": 2},
                 }
             else:
-                ends = (
-                    np.abs(limit - np.asarray(line.values)) for limit in line.limits
-                )
-                less, longer = (
-                    np.where(np.isfinite(end), end, 0) for end in ends
-                )  # none is known
-                style[f"error_{along}"] = {
-                    "array": longer,
-                    "arrayminus": less,
-                    "symmetric": False,
-                }
+                style[f"error_{along}"] = _bars_of(line.values, *line.limits)
         mode = (
             "markers" if not line.dash else "lines+markers" if line.marked else "lines"
         )
@@ -518,6 +508,20 @@ def plotly_of(drawn: Chart) -> Figure:
         whole = {"rangemode": "tozero"} if drawn.turned else {}
         figure.update_layout({f"{along}axis": {"tickformat": ".2~%", **whole}})
     return figure
+
+
+def _bars_of(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> dict[str, Any]:
+    """Bars from limit to limit; an end that is not known is not drawn.
+
+    An estimate below 0 may lie outside its limits: one of the two distances is negative then.
+    """
+    below = np.asarray(values) - np.asarray(lower)
+    above = np.asarray(upper) - np.asarray(values)
+    return {
+        "array": np.where(np.isfinite(above), above, 0),
+        "arrayminus": np.where(np.isfinite(below), below, 0),
+        "symmetric": False,
+    }
 
 
 def _add_bars(

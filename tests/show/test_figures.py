@@ -108,6 +108,14 @@ def test_points_reach_from_the_smallest_to_the_largest():
     assert list(estimated.error_x.arrayminus) == [0.5, 0.5]
 
 
+def test_an_estimate_below_nothing_stands_beside_its_bar():
+    ends = np.array([[1.0, 2.0], [-0.5, 2.5], [0.0, 2.0], [0.25, 3.0]])
+    drawn = one_survey_figure(OneSurvey(("a", "b"), *ends))
+    bars = plotly_of(drawn).data[0]
+    assert list(bars.x - bars.error_x.arrayminus) == [0.0, 2.0]
+    assert list(bars.x + bars.error_x.array) == [0.25, 3.0]
+
+
 def test_a_bar_with_an_open_end_reaches_from_the_value():
     """Upper limits of sets that are cut are not known: no page of such a result could be made."""
     ends = np.array([[1.0, 2.0], [0.5, 2.5], [0.0, 2.0], [2.0, np.nan]])
