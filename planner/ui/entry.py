@@ -19,6 +19,7 @@ from planner.ui.opening import opening
 from planner.ui.render import CHARTS, SCRIPT, STYLE, plain
 from planner.ui.state import INTRODUCED, session
 
+_PRODUCT = "LDP budget planner"
 PAGES = {  # the title of each page, and where its function is
     "questions": ("Questions", "questions.page"),
     "plan": ("Plan", "plan.page"),
@@ -33,9 +34,7 @@ PAGES = {  # the title of each page, and where its function is
 
 def main() -> None:
     """Show the page that the address asks for."""
-    st.set_page_config(
-        page_title="LDP budget planner", layout="wide", initial_sidebar_state=220
-    )
+    st.set_page_config(page_title=_PRODUCT, layout="wide", initial_sidebar_state=220)
     st.html(f"<style>{STYLE}</style>")
     here = session()
     pages = [
@@ -45,6 +44,7 @@ def main() -> None:
         for number, (name, (title, _)) in enumerate(PAGES.items())
     ]
     page = st.navigation(pages)
+    st.set_page_config(page_title=f"{page.title} - {_PRODUCT}")
     here.enter(page.title)
     bar()
     page.run()
@@ -58,7 +58,7 @@ def bar() -> None:
     here = session()
     here.note()
     with st.container(key="bar", horizontal=True, vertical_alignment="center"):
-        st.markdown("**LDP budget planner**", width="stretch")
+        st.markdown(f"**{_PRODUCT}**", width="stretch")
         if here.last is not None:
             name = plain(here.last["survey"].get("name", ""))
             take = (here.last,)

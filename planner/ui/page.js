@@ -2,7 +2,8 @@
 // the steps that Undo takes back after a reload, and that the introduction was read. The menu closes
 // after a tap on a narrow screen; a click on a link waits until what was typed is on its way; the
 // code of charts is fetched ahead; lines that are pasted into the table of levels become its rows;
-// and Tab goes on to fields: help lies on its way back.
+// Tab goes on to fields, and help lies on its way back; and whoever hears the page is told which page
+// came, which figures changed, and what is wrong with which field.
 const MOMENT = 250;
 let take = () => {}, begun = false, left = -MOMENT;
 const STEPS = "ldp-planner-steps", LAST = "ldp-planner-last";
@@ -51,10 +52,71 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Tab")
     for (const button of document.querySelectorAll(BESIDE)) button.tabIndex = event.shiftKey ? 0 : -1;
 }, true);
+const spoken = document.createElement("div");
+spoken.className = "spoken";
+spoken.setAttribute("role", "status");
+const MISTAKE = "[data-testid=stCaptionContainer]:has(.stMarkdownColoredText)";
+let page = "", heard = new Map(), marked = [], wrong = 0;
+// Mistakes, each tied to its field, of which a row of the table has several.
+const mistakes = () => {
+  for (const field of marked) {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-describedby");
+  }
+  marked = [];
+  return [...document.querySelectorAll(MISTAKE)].map((box, number) => {
+    const text = box.innerText.trim();
+    const before = box.closest("[data-testid=stElementContainer]").previousElementSibling;
+    const fields = [...before?.querySelectorAll("input") ?? []];
+    const named = fields.filter((field) => text.startsWith(field.ariaLabel?.split(",")[0]));
+    box.id = `mistake-${number}`;
+    for (const field of named.length ? named : fields) {
+      field.setAttribute("aria-invalid", "true");
+      field.setAttribute("aria-describedby", box.id);
+      marked.push(field);
+    }
+    return text;
+  });
+};
+// What a budget means is said with its field.
+const meanings = () => document.querySelectorAll(".st-key-levels .meaning").forEach((box, number) => {
+  const field = box.closest("[data-testid=stColumn]").previousElementSibling?.querySelector("input");
+  box.id = `meaning-${number}`;
+  if (field && !marked.includes(field)) field.setAttribute("aria-describedby", box.id);
+});
+const tell = () => {
+  const now = new Map();
+  for (const box of document.querySelectorAll(".st-key-figures [data-testid=stMetric]")) {
+    const part = (name) => box.querySelector(`[data-testid=stMetric${name}]`)?.innerText.trim();
+    now.set(part("Label"), `${part("Label")}: ${part("Value")}`);
+  }
+  const said = mistakes(), mended = wrong > said.length; // then figures hold again
+  wrong = said.length;
+  meanings();
+  if (mended) heard = new Map();
+  for (const text of said) now.set(text, text);
+  document.querySelectorAll(".st-key-explored p").forEach((box, number) =>
+    now.set(number, box.innerText));
+  const title = document.querySelector("[data-testid=stMain] h1")?.innerText ?? "";
+  const news = [...now].filter(([what, text]) => heard.get(what) !== text).map(([, text]) => text);
+  if (page && title !== page) spoken.textContent = title;
+  else if (page && news.length) spoken.textContent = news.join("; ");
+  page = title;
+  heard = now;
+};
+const listen = () => {
+  document.body.append(spoken);
+  new MutationObserver((changes) => {
+    if (changes.some(({ target }) => target.dataset.testScriptState === "notRunning"))
+      setTimeout(tell, MOMENT);
+  }).observe(document.body, { subtree: true, attributeFilter: ["data-test-script-state"] });
+  setTimeout(tell, 4 * MOMENT);
+};
 export default function ({ data, setTriggerValue }) {
   take = (pasted) => setTriggerValue("pasted", pasted);
   const app = document.querySelector("script[type=module][src]")?.src;
   if (!begun) {
+    listen();
     if (data.charts && app) setTimeout(() => import(new URL(data.charts, app)), 300);
     const bare = !/[?&](survey|example)=/.test(window.location.search);
     const steps = kept("sessionStorage", STEPS), last = bare ? kept("localStorage", LAST) : "";

@@ -79,7 +79,7 @@ def test_edits_are_planned_explained_undone_and_survive_pages_and_reloads(
         assert visit.cell(1, "name") == name
     before = visit.box(0, "epsilon").bounding_box()
     visit.type_cell(0, "epsilon", "1,5")
-    expect(page.get_by_text("Budget is '1,5'")).to_be_visible()
+    expect(page.get_by_text("Budget is '1,5'").first).to_be_visible()
     assert page.locator("[class*=st-key-stale]").count() == 1
     assert visit.metric(TOTAL) == changed
     assert visit.box(0, "epsilon").bounding_box() == before  # under the hand

@@ -111,7 +111,7 @@ def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
     last = f"x-drawn-{plan.name}-{label}"
     solved = ("chart", label, part)
     chart = st.empty()
-    sentences = st.container()
+    sentences = st.container(key="explored")
 
     def draw(drawn: figures.Chart, number: int) -> None:
         if label not in _NO_ERRORS:

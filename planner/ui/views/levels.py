@@ -110,8 +110,8 @@ def _row(
             with next(slots):
                 budget_meaning(texts["epsilon"])
     if not is_blank:
-        # The words are for who hears the page; the style hides them from who sees it.
-        label = f"✕ *Remove {render.plain(texts['name'] or 'this level')}*"
+        # Who sees the page sees a cross instead, which its style draws.
+        label = f"Remove {render.plain(texts['name'] or 'this level')}"
         key = f"remove-{number}-{row}-{session().revision}"
         remove = partial(_remove, question, row)
         next(slots).button(label, key=key, on_click=remove, type="tertiary")
