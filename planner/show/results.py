@@ -72,7 +72,7 @@ _SHARES = ["share", "share_lower", "share_upper"]
 _CUT_MARK = "*"
 _AT_AN_END = (
     f"{_CUT_MARK} The interval goes on below 0, or above everybody, where no number can be: "
-    "the end of what can be is shown. --out and --json have the limit itself."
+    "the end of what can be is shown. The table of all estimates has the limit itself."
 )
 _BELOW_ZERO = (
     "An estimate below 0 comes from the noise of the reports, and stands for few people or none. "
@@ -88,8 +88,8 @@ _OF_POPULATION = (
 )
 _NO_TESTS = (
     "Do not compute a chi-square, a correlation or a regression from these estimates: they take "
-    "the noise of the reports for an association. aggregate --model fits a regression that "
-    "allows for it."
+    "the noise of the reports for an association. A model, a regression on known groups, allows "
+    "for it."
 )
 
 
@@ -245,7 +245,10 @@ def _question(
         left = len(rows) - _MOST_ANSWERS
         yield _answers(few, part, confidence)
         yield from said(
-            [f"... and {left:,} more answers (see --json or --out)." * (left > 0)]
+            [
+                f"... and {left:,} more answers, in the table of all estimates."
+                * (left > 0)
+            ]
         )
         if not in_order and rows["share"].notna().all():
             yield from said([_told_apart(few)])
@@ -683,7 +686,7 @@ def _grid(
     rows, columns = (parts[name]["answer"].tolist() for name in (first, second))
     if len(columns) > _MOST_COLUMNS:
         yield Sentence(
-            f"{len(columns)} columns are too many here: see --json or --out."
+            f"{len(columns)} columns are too many here: see the table of all estimates."
         )
         return
 

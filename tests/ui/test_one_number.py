@@ -156,10 +156,13 @@ def test_a_result_promises_what_the_plan_did_and_calls_files_by_their_names(tmp_
     assert "LEFT OUT bad.jsonl: " in said
     assert "tmp" not in said
     assert "the same command" not in said
+    assert "--" not in said
     (promised,) = re.findall(r"two answers more than ([\d.]+)-fold", said)
     planned = text_of(open_page("plan", example="clinic"))
     odds = [float(match[1]) for match in SAID["odds"].finditer(planned)]
     assert float(promised) == max(odds)
+    downloads = [one.proto.label for one in app.get("download_button")]
+    assert "Table of all estimates (CSV)" in downloads
 
 
 def test_a_wrong_parameter_file_is_called_as_it_was_uploaded():

@@ -6,13 +6,15 @@ from dataclasses import replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import streamlit as st
+from pyarrow import Table as Columns
 from pyarrow import concat_tables
 
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.collecting.estimating import estimates_table, write_table
 from planner.deployment.collecting.modelling import model_table, read_model
 from planner.deployment.collecting.places import REPORT_SUFFIXES
 from planner.deployment.parameters import Parameters, read_parameters, survey_parameters
@@ -62,12 +64,26 @@ def results() -> None:
     uploads = [(file.name, file.getvalue()) for file in (given, *reports)]
     with render.complaint(), as_files(uploads) as (params, *paths):
         parameters = read_parameters(params)
-        blocks = [
-            _without_folders(block, paths) for block in _counted(parameters, paths)
-        ]
+        table, said = _counted(parameters, paths)
+        blocks = [_without_folders(block, paths) for block in said]
         render.render(blocks)
-        page = page_of(f"{parameters.survey}: result", blocks)
-        st.download_button("Download as a page", page, "result.html", on_click="ignore")
+        with st.container(horizontal=True):
+            page = page_of(f"{parameters.survey}: result", blocks)
+            _download("Download as a page", page, "result.html")
+            if table is not None:
+                _download("Table of all estimates (CSV)", _csv(table), "result.csv")
+
+
+def _download(label: str, data: str | bytes, name: str) -> None:
+    st.download_button(label, data, name, on_click="ignore")
+
+
+def _csv(table: Columns) -> bytes:
+    """A table as Excel opens it: with a byte order mark, and without formulas."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "result.csv")
+        write_table(path, table, excel=True)
+        return path.read_bytes()
 
 
 def _without_folders(block: Block, paths: list[Path]) -> Block:
@@ -80,11 +96,13 @@ def _without_folders(block: Block, paths: list[Path]) -> Block:
     return replace(block, text=text)
 
 
-def _counted(parameters: Parameters, paths: list[Path]) -> list[Block]:
-    """What the reports say, of everybody or by a group."""
+def _counted(
+    parameters: Parameters, paths: list[Path]
+) -> tuple[Columns | None, list[Block]]:
+    """What the reports say, of everybody or by a group: all estimates, if there are, and blocks."""
     collection = collect(parameters, paths)
     if not collection.sums:
-        return files_blocks(collection)
+        return None, files_blocks(collection)
     group = _NO_GROUP
     model = ""
     if parameters.groups:
@@ -106,7 +124,7 @@ def _counted(parameters: Parameters, paths: list[Path]) -> list[Block]:
         formula = read_model(model, "logit", parameters)
         modelled = model_table(parameters, collection.by_group, formula, CONFIDENCE)
         table = concat_tables([table, modelled])
-    return result_blocks(parameters, collection, table, CONFIDENCE)
+    return table, result_blocks(parameters, collection, table, CONFIDENCE)
 
 
 def meaning() -> None:
