@@ -131,3 +131,17 @@ def test_a_distribution_has_cells_and_keeps_what_was_typed_of_a_mean():
     by_label(app.selectbox, "Wanted").set_value("mean").run()
     (question,) = survey_of(app).questions
     assert (question.of, question.cells, question.mean) == ("mean", None, 30)
+
+
+def test_a_part_of_a_joint_question_may_be_a_scale(questions):
+    by_label(questions.selectbox, "A person gives").set_value("joint").run()
+    by_label(questions.selectbox, "Its answers are").set_value("ordinal").run()
+    assert not questions.exception
+    assert "What each counts for in a mean" not in [
+        field.label for field in questions.text_input
+    ]
+    (joint,) = survey_of(questions).questions
+    assert [part.kind for part in joint.parts] == ["ordinal", "categorical"]
+    by_label(questions.selectbox, "Its answers are").set_value("categorical").run()
+    (joint,) = survey_of(questions).questions
+    assert [part.kind for part in joint.parts] == ["categorical"] * 2

@@ -72,6 +72,7 @@ _PICTURE = (resources.files("planner.ui") / "introduction.svg").read_text("utf-8
 _PROTECT = {"min": "every answer", "one-sided": "only from being suspected"}
 _MATRIX = {"matrix": "pair by pair, as in its file"}
 """A choice while there is one: the app keeps a matrix of pair budgets, and makes none."""
+_PART_KINDS = {"categorical": "in no order", "ordinal": "steps of a scale"}
 _PAIRS = {"min": "the smaller of the two", "avg": "the average of the two"}
 
 
@@ -91,7 +92,7 @@ def page() -> None:
     with survey_row:
         _survey(question, number, is_part=is_part)
     _asked(question, number, is_part=is_part)
-    _answers(question, number)
+    _answers(question, number, is_part=is_part)
     messages = st.container(key="messages")
     with st.container(horizontal=True):
         st.button("Add a question", on_click=_add)
@@ -113,13 +114,16 @@ def page() -> None:
             _sharing(planned.plan)
 
 
-def _answers(question: Document, number: int) -> None:
+def _answers(question: Document, number: int, *, is_part: bool) -> None:
     """What may be answered, and what that may reveal: levels, or the cells of its kind."""
     form = form_of(question)
     if form.columns:
         _protected(question, number)
         level_table(question, number)
-    columns = kept_row(question, number, *form.cells)
+    cells = list(form.cells)
+    if is_part and "scores" in cells:  # of pairs of answers there is no mean
+        cells.remove("scores")
+    columns = kept_row(question, number, *cells)
     match kind_of(question):
         case "numeric":
             with columns["epsilon"]:
@@ -320,8 +324,9 @@ def _together(number: int) -> None:
         session().typed["question"] = numbers[0]
         session().revision += 1
 
+    partner, order = st.columns([3, 2])
     field(
-        st.multiselect,
+        partner.multiselect,
         "Goes together with",
         f"together-{number}",
         partners,
@@ -330,6 +335,21 @@ def _together(number: int) -> None:
         max_selections=MOST_TOGETHER - 1,
         help=f"Answers to questions asked apart cannot be related afterwards. {COST}",
     )
+    question = question_at(number)
+    field(
+        order.selectbox,
+        "Its answers are",
+        f"part-{number}",
+        kind_of(question),
+        partial(_take_order, question),
+        options=_PART_KINDS,
+    )
+
+
+def _take_order(question: Document, kind: str) -> None:
+    """Let the answers to a part of a joint question have an order, or none."""
+    set_kind(question, kind)
+    session().revision += 1
 
 
 def _protected(question: Document, number: int) -> None:
