@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -22,6 +23,12 @@ class Bounds(NamedTuple):
     lower: str
     upper: str
     codes: tuple[str, ...] = ()
+
+    def hold(self, number: str) -> bool:
+        """Whether it is within them."""
+        value = float(number)
+        above = not self.lower or value >= float(self.lower)
+        return above and (not self.upper or value <= float(self.upper))
 
 
 def bounds_of(constraint: str, whole: bool) -> Bounds:
@@ -51,8 +58,8 @@ def bounds_of(constraint: str, whole: bool) -> Bounds:
     if len(ranges) != 1:
         return Bounds("", "")
     (bounds,) = ranges
-    outside = [code for code in codes if not _inside(code, bounds)]
-    return bounds._replace(codes=tuple(outside))
+    outside = tuple(itertools.filterfalse(bounds.hold, codes))
+    return bounds._replace(codes=outside)
 
 
 def _range(text: str, whole: bool) -> Bounds:
@@ -64,13 +71,20 @@ def _range(text: str, whole: bool) -> Bounds:
         if compared is None:
             continue
         sign, number = compared
-        step = 1 if whole and len(sign) == 1 else 0
+        step = 0
+        if whole and sign in ("<", ">"):
+            # The next whole number is the bound.
+            step = 1
         if sign.startswith(">"):
             lower.append(number + step)
         else:
             upper.append(number - step)
-    smallest = f"{max(lower):.15g}" if lower else ""
-    largest = f"{min(upper):.15g}" if upper else ""
+    smallest = ""
+    if lower:
+        smallest = f"{max(lower):.15g}"
+    largest = ""
+    if upper:
+        largest = f"{min(upper):.15g}"
     return Bounds(smallest, largest)
 
 
@@ -108,9 +122,3 @@ def _without_brackets(text: str) -> str:
                 return plain
         plain = inside.strip()
     return plain
-
-
-def _inside(code: str, bounds: Bounds) -> bool:
-    number = float(code)
-    above = not bounds.lower or number >= float(bounds.lower)
-    return above and (not bounds.upper or number <= float(bounds.upper))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import Final
@@ -130,7 +130,9 @@ class ColumnReader(dict[Cell, Code]):
         first = self.names[0]
         suspects = titles
         if folded(first) in map(folded, titles):
-            suspects = [] if folded(first) == folded(self.name) else [first]
+            if folded(first) == folded(self.name):
+                return
+            suspects = [first]
         if any(map(self._is_answer, suspects)):
             reason = f"the first line, {', '.join(titles)[:SHOWN]!r}, holds an answer, no header"
             remedy = "Name the columns in a line of their own."
@@ -154,8 +156,10 @@ class ColumnReader(dict[Cell, Code]):
         numbers: dict[str, int | None] = {}
         for answer, label in self._column.labels:
             if self.asked.find(label) is None:
-                twice = folded(label) in numbers
-                numbers[folded(label)] = None if twice else self.asked.find(answer)
+                number = self.asked.find(answer)
+                if folded(label) in numbers:  # of two answers
+                    number = None
+                numbers[folded(label)] = number
         if self.asked.several:  # of which a cell may have some
             for pairs in self._recoded:
                 for cell, text in pairs.items():
@@ -173,8 +177,12 @@ class ColumnReader(dict[Cell, Code]):
         ticked = ticked_answers(column, self.asked, placing)
         self._ticked_answers = ticked.numbers
         self.placed = ticked.placed
-        ticks = TICKS if column.ticks is None else column.ticks
-        unticked = UNTICKED if column.unticked is None else ("", *column.unticked)
+        ticks: Iterable[str] = TICKS
+        if column.ticks is not None:
+            ticks = column.ticks
+        unticked: Iterable[str] = UNTICKED
+        if column.unticked is not None:
+            unticked = ("", *column.unticked)
         self._ticks = dict.fromkeys(map(folded, ticks))
         self._unticked = dict.fromkeys(map(folded, unticked))
         # What the survey says of a cell comes before what is usual.
@@ -217,8 +225,9 @@ class ColumnReader(dict[Cell, Code]):
             remedy = f"List them in a level, or raise {mark('item_count')} of one without a list."
             reason = f"{reason} have room for {len(free):,} more"
             raise FileError(self.table.path, reason, remedy)
-        numbered = all(map(str.isdecimal, labels))
-        order = sorted(labels, key=int if numbered else None)
+        order = sorted(labels)
+        if all(map(str.isdecimal, labels)):
+            order.sort(key=int)
         numbers = dict(zip(order, free, strict=False))
         self.placed = {number: labels[text] for text, number in numbers.items()}
         self.asked = self.asked.placing(numbers)
@@ -245,7 +254,9 @@ class ColumnReader(dict[Cell, Code]):
         label = self._value_labels[part].get(folded(text))
         if label is not None:
             texts.append(label)
-        recoded = self._recoded[part] if part < len(self._recoded) else {}
+        recoded: Mapping[str, str] = {}
+        if part < len(self._recoded):
+            recoded = self._recoded[part]
         for candidate in texts:
             if folded(candidate) in recoded:
                 return recoded[folded(candidate)]
@@ -263,7 +274,9 @@ class ColumnReader(dict[Cell, Code]):
         for part, cell in enumerate(cells):
             text = self._meant(cell, part)
             if not text or folded(text) in self.missing:
-                text = self._column.blanks[part] if self._column.blanks else ""
+                text = ""
+                if self._column.blanks:
+                    text = self._column.blanks[part]
             if not text:
                 return ""
             parts.append(text)
@@ -274,12 +287,15 @@ class ColumnReader(dict[Cell, Code]):
             return self.asked.without(blank=not text and "" not in self.missing)
         number = text
         if self.asked.decimals and self.decimal == ",":
-            # A point would stand between thousands.
-            number = "" if "." in text else text.replace(",", ".")
+            number = text.replace(",", ".")
+            if "." in text:  # between thousands: it is refused
+                number = ""
         try:
             return self.asked.read_cell(number)
         except InputError as error:
-            remedy = error.remedy if self._is_known(text) else self._remedy(text)
+            remedy = error.remedy
+            if not self._is_known(text):
+                remedy = self._remedy(text)
             raise _wrong(self.names[0], text, error.allowed, remedy) from error
 
     def _is_known(self, text: str) -> bool:
@@ -292,7 +308,7 @@ class ColumnReader(dict[Cell, Code]):
         if _DATE.fullmatch(text.lower()):
             return _IS_A_DATE % text
         if self.asked.decimals:
-            return f"{_DECIMAL} {_CORRECT}" if "," in text or "." in text else _CORRECT
+            return _remedy_of_number(text)
         levels = self.asked.levels
         names: dict[str, str] = {}
         for items in levels.items:
@@ -305,7 +321,9 @@ class ColumnReader(dict[Cell, Code]):
                 break
         if self.table.form.startswith("transactions") and not self.asked.several:
             return "Keep the first item of each person, or ask with the kind item-set."
-        return _CORRECT if levels.named else f"{_UNLISTED} {_CORRECT}"
+        if levels.named:
+            return _CORRECT
+        return f"{_UNLISTED} {_CORRECT}"
 
     def _read_ticks(self, cells: tuple[str, ...]) -> Code:
         """The answers that are ticked; of one answer each, the one."""
@@ -368,6 +386,12 @@ class ColumnReader(dict[Cell, Code]):
         return f"ticked, as by {ticks}, or not, as by {unticked}"
 
 
+def _remedy_of_number(text: str) -> str:
+    if "," in text or "." in text:
+        return f"{_DECIMAL} {_CORRECT}"
+    return _CORRECT
+
+
 def _by_folded_key(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Texts by their cells, whose case and blanks do not matter."""
     return {folded(cell): text for cell, text in pairs}
@@ -375,5 +399,7 @@ def _by_folded_key(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def _wrong(column: str, cell: str, allowed: str, remedy: str) -> InputError:
     """The mistake of a cell: it is shown, as whoever reads a file of answers may see them."""
-    shown = repr(cell if len(cell) <= SHOWN else cell[:SHOWN] + "...")
-    return InputError(column, shown, allowed, remedy)
+    shown = cell
+    if len(cell) > SHOWN:
+        shown = cell[:SHOWN] + "..."
+    return InputError(column, repr(shown), allowed, remedy)

@@ -76,8 +76,9 @@ class Categorical(Levelled):
         document = super()._written(write)
         if self.anchor is None:
             return document
-        derived = ("level", "rule", "label", "mechanism", "criterion")
-        return {key: cell for key, cell in document.items() if key not in derived}
+        for derived in ("level", "rule", "label", "mechanism", "criterion"):
+            document.pop(derived, None)
+        return document
 
     @property
     def anchor_of(self) -> str | None:

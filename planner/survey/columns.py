@@ -56,15 +56,24 @@ class AnswerColumn(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
-        names = tuple(
-            column if isinstance(column, str) else column[1] for column in self.columns
-        )
-        return names or (self.name,)
+        names = []
+        for column in self.columns:
+            if isinstance(column, str):
+                names.append(column)
+            else:
+                _, name = column
+                names.append(name)
+        return tuple(names) or (self.name,)
 
     @property
     def stated_answers(self) -> tuple[str, ...]:
         """The answer of each column, where the survey says so."""
-        return tuple(column[0] for column in self.columns if type(column) is tuple)
+        answers = []
+        for column in self.columns:
+            if not isinstance(column, str):
+                answer, _ = column
+                answers.append(answer)
+        return tuple(answers)
 
     @property
     def ticked(self) -> bool:
@@ -110,11 +119,14 @@ def ticked_answers(
     numbers = [asked.find(text) for text in texts]
     placed = dict[int, str]()
     if place_unlisted:
-        unmet = [k for k, number in enumerate(numbers) if number is None]
         vacant = vacant_places(asked.levels, set(numbers))
-        for k, vacancy in zip(unmet, vacant, strict=False):
-            numbers[k] = vacancy
-            placed[vacancy] = texts[k]
+        for k, text in enumerate(texts):
+            vacancy = None
+            if numbers[k] is None:
+                vacancy = next(vacant, None)
+            if vacancy is not None:
+                numbers[k] = vacancy
+                placed[vacancy] = text
     _require_met(column, asked.levels, numbers)
     return TickedAnswers([number for number in numbers if number is not None], placed)
 
@@ -167,8 +179,7 @@ def _require_met(
             twice.append(name)
     absent = []
     if not column.stated_answers:
-        listed = levels.numbers()
-        absent = [answer for answer, number in listed.items() if number not in numbers]
+        absent = _without_column(levels, numbers)
     reasons = []
     if unmet:
         reasons.append(f"no answer is called like {_listed(unmet)}")
@@ -186,6 +197,17 @@ def _require_met(
         raise InputError.because("columns", reason, remedy)
 
 
+def _without_column(levels: Levels, numbers: Sequence[int | None]) -> list[str]:
+    """The listed answers that no column is of."""
+    answers = []
+    for answer, number in levels.numbers().items():
+        if number not in numbers:
+            answers.append(answer)
+    return answers
+
+
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:_NAMES_SHOWN]))
-    return f"{shown}, ..." if len(names) > _NAMES_SHOWN else shown
+    shown = list(map(repr, names[:_NAMES_SHOWN]))
+    if len(names) > _NAMES_SHOWN:
+        shown.append("...")
+    return ", ".join(shown)

@@ -51,10 +51,10 @@ class Description(pydantic.BaseModel):
     @classmethod
     def file_keys(cls) -> list[str]:
         """Its keys in a file."""
-        return [
-            field.serialization_alias or name
-            for name, field in cls.model_fields.items()
-        ]
+        keys = []
+        for name, field in cls.model_fields.items():
+            keys.append(field.serialization_alias or name)
+        return keys
 
     def replacing(self, **changes: object) -> Self:
         """The same with other values of these fields, checked anew."""
@@ -133,7 +133,9 @@ def told_apart(
     def read(table: Json, info: pydantic.ValidationInfo) -> Json:
         if isinstance(table, Description):
             return table
-        given = table if type(table) is dict else {}
+        given: Document = {}
+        if type(table) is dict:
+            given = table
         name = given.get(key, usual)
         if name not in list(kinds):  # what is no text may have no hash
             raise at(key, error=InputError.unknown(key, given.get(key), kinds, remedy))
@@ -236,7 +238,10 @@ def _words(where: Where, value: Json) -> tuple[list[str], Json]:
             words.append(part)
         else:
             name = _inside(_inside(rows, part), "name")
-            words[-1] += f" {name!r}" if name else f" {int(part) + 1}"
+            if name:
+                words[-1] += f" {name!r}"
+            else:
+                words[-1] += f" {int(part) + 1}"
         value = below
     return words, value
 
@@ -247,7 +252,9 @@ def _inside(value: Json, part: str | int) -> Json:
         case dict():
             return value.get(part)
         case list() | tuple():
-            return value[part] if type(part) is int and part < len(value) else None
+            if type(part) is int and part < len(value):
+                return value[part]
+            return None
     return getattr(value, str(part), None)
 
 

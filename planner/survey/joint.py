@@ -24,6 +24,10 @@ from planner.survey.ordinal import Ordinal
 AskedInJoint = Categorical | Ordinal
 """A question of one answer that a joint one may be of."""
 
+# An answer of a part with the name of its level; a cell has one of each part.
+AnswerOfLevel = tuple[str, str]
+AnswersOfCell = tuple[AnswerOfLevel, ...]
+
 # What a joint question has from those that it is of.
 _OF_THE_PARTS = {"levels", "rule", "label", "anchor", "known"}
 
@@ -110,21 +114,13 @@ class Joint(Categorical):
 
     def _levels_of(self, kinds: Kinds) -> tuple[Level, ...]:
         """One level for each kind of cells, named by the answers or levels that these share."""
-        cells = list(product(*(_levels_of_answers(part) for part in self.parts)))
+        cells = list(product(*map(_levels_of_answers, self.parts)))
         levels = []
         for numbers, budget in zip(kinds.cells, np.diag(kinds.budgets), strict=True):
-            names = []
-            for part in range(len(self.parts)):
-                answers = {cells[number][part][0] for number in numbers}
-                of_levels = dict.fromkeys(cells[number][part][1] for number in numbers)
-                names.append(
-                    answers.pop() if len(answers) == 1 else " or ".join(of_levels)
-                )
-            items = [
-                JOINED.join(answer for answer, _ in cells[number]) for number in numbers
-            ]
-            name = JOINED.join(names)
-            levels.append(Level(name=name, epsilon=float(budget), items=tuple(items)))
+            alike = [cells[number] for number in numbers]
+            name = JOINED.join(map(_shared_name, zip(*alike, strict=True)))
+            items = tuple(map(_cell_name, alike))
+            levels.append(Level(name=name, epsilon=float(budget), items=items))
         return tuple(levels)
 
     def spent_on(self, bounds: Array) -> list[dict[str, float]]:
@@ -141,9 +137,9 @@ class Joint(Categorical):
         >>> joint.spent_on(joint.policy.bounds())
         [{'severe': 1.0}, {'any': 2.0}]
         """
-        cells = dict[str, tuple[tuple[str, str], ...]]()
-        for cell in product(*(_levels_of_answers(part) for part in self.parts)):
-            cells[JOINED.join(answer for answer, _ in cell)] = cell
+        cells = dict[str, AnswersOfCell]()
+        for cell in product(*map(_levels_of_answers, self.parts)):
+            cells[_cell_name(cell)] = cell
         spent: list[dict[str, float]] = []
         for number, part in enumerate(self.parts):
             # The answers of this part that the cells of each level have.
@@ -160,8 +156,9 @@ class Joint(Categorical):
 
     @pydantic.model_serializer(mode="wrap")
     def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
-        derived = ("level", "rule", "label")
-        written = {key: cell for key, cell in write(self).items() if key not in derived}
+        written = dict(write(self))
+        for derived in ("level", "rule", "label"):
+            written.pop(derived, None)
         return {"name": self.name, "kind": self.kind, **written}
 
     @property
@@ -171,7 +168,9 @@ class Joint(Categorical):
         if not self.parts or (self.columns and len(self.columns) != len(self.parts)):
             return column
         parts = [part.answer_column for part in self.parts]
-        missing = [cell for part in parts for cell in part.missing or ()]
+        missing = list[str]()
+        for part in parts:
+            missing.extend(part.missing or ())
         return column._replace(
             columns=column.columns or tuple(part.names[0] for part in parts),
             missing=self.missing or tuple(missing) or None,
@@ -189,29 +188,49 @@ class Joint(Categorical):
 def _joined_level(levels: tuple[Level, ...]) -> Level:
     """The cells with an answer of each of these levels: they have the smallest of the budgets."""
     cells = product(*[level.labels for level in levels])
-    against = [level.against for level in levels if level.against]
+    limited = [level.against for level in levels if level.against]
     return Level(
         name=JOINED.join([level.name for level in levels]),
         epsilon=min([level.epsilon for level in levels]),
         items=tuple(map(JOINED.join, cells)),
-        against=min(against, default=None),
+        against=min(limited, default=None),
     )
 
 
-def _levels_of_answers(part: AskedInJoint) -> list[tuple[str, str]]:
+def _levels_of_answers(part: AskedInJoint) -> list[AnswerOfLevel]:
     """Each answer of a part with the name of its level."""
-    return [(answer, level.name) for level in part.levels for answer in level.labels]
+    answers = list[AnswerOfLevel]()
+    for level in part.levels:
+        answers.extend((answer, level.name) for answer in level.labels)
+    return answers
 
 
 def _budgets_of_answers(part: AskedInJoint) -> list[float]:
     """The budget of each answer of a part."""
-    return [level.epsilon for level in part.levels for _ in level.labels]
+    budgets = list[float]()
+    for level in part.levels:
+        budgets.extend([level.epsilon] * len(level.labels))
+    return budgets
+
+
+def _cell_name(cell: AnswersOfCell) -> str:
+    """What a cell is called: by its answers."""
+    return JOINED.join([answer for answer, _ in cell])
+
+
+def _shared_name(answers: AnswersOfCell) -> str:
+    """The answer to one part that cells alike share, or the levels that their answers are of."""
+    names = {answer for answer, _ in answers}
+    if len(names) == 1:
+        return names.pop()
+    return " or ".join(dict.fromkeys(level for _, level in answers))
 
 
 def _blank_answer(part: AskedInJoint) -> str:
     """The answer that a blank cell of a part stands for; blank where it stands for none."""
-    outside = part.no_answer if isinstance(part, Ordinal) else None
-    return outside or ""
+    if isinstance(part, Ordinal):
+        return part.no_answer or ""
+    return ""
 
 
 def _recoded(part: AnswerColumn) -> Pairs:

@@ -82,15 +82,25 @@ class Level(Description):
 
     @model_serializer(mode="wrap")
     def _written(self, write: SerializerFunctionWrapHandler) -> Document:
-        listed = {"item_count"} if self.items else set()
-        return {key: cell for key, cell in write(self).items() if key not in listed}
+        document = dict(write(self))
+        if self.items:  # a file's reader counts them
+            document.pop("item_count", None)
+        return document
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The answers' names, or the level's with a number while only their number is known."""
-        return self.items or tuple(
-            f"{self.name} {k + 1}" for k in range(self.item_count)
-        )
+        if self.items:
+            return self.items
+        return tuple(f"{self.name} {k + 1}" for k in range(self.item_count))
+
+
+def listed_items(levels: Iterable[Level]) -> list[str]:
+    """The items that levels list, level by level."""
+    items = list[str]()
+    for level in levels:
+        items.extend(level.items)
+    return items
 
 
 class Target(Description):
@@ -146,7 +156,9 @@ class Target(Description):
         """Which of the three is given."""
         if self.error is not None:
             return "error"
-        return "difference" if self.detect is None else "detect"
+        if self.detect is not None:
+            return "detect"
+        return "difference"
 
     @property
     def of_all(self) -> bool:
@@ -189,9 +201,12 @@ def require_distinct(
     for where, name in named:
         first, other = seen.setdefault(folded(name), (where, name))
         if first is not where:
-            alike = "" if name == other else f" by more than {other!r} is"
-            home = f"; it is in {homes[int(first[1])]!r} already" if homes else ""
-            allowed = f"different from every other{alike}{home}"
+            allowed = "different from every other"
+            if name != other:
+                # Case and blanks do not tell names apart.
+                allowed += f" by more than {other!r} is"
+            if homes:
+                allowed += f"; it is in {homes[int(first[1])]!r} already"
             remedy = "Rename one of the two, or delete it."
             raise mistake_at(where, InputError("name", name, allowed, remedy))
 

@@ -118,8 +118,12 @@ class Numeric(BaseQuestion):
     @property
     def refusing(self) -> float:
         """Share of people without an answer at any budget, as stated or assumed."""
-        usual = USUAL_MISSING if self.preferences is None else 0.0
-        return usual if self.refusals is None else self.refusals
+        if self.refusals is not None:
+            return self.refusals
+        if self.preferences is not None:
+            # Of those people it is known at which budget each answers.
+            return 0.0
+        return USUAL_MISSING
 
     @cached_property
     def policy(self) -> PrivacyPolicy:

@@ -56,7 +56,10 @@ class Ordinal(Levelled):
         places = {name: k for k, name in enumerate(super().ordered)}
         order = tuple(places[answer] for answer in self.ordered)
         outside = self.no_answer is not None
-        scores = (*self.scores, 0.0) if self.scores and outside else self.scores
+        scores = self.scores
+        if scores and outside:
+            # What is outside the order counts for nothing in a mean.
+            scores = (*scores, 0.0)
         return Ordered(self.plain_levels, order, scores, self.wanted, outside)
 
     @property
@@ -87,10 +90,9 @@ class Ordinal(Levelled):
     def judged(self) -> list[str]:
         """The answers whose count is wanted, or the share up to them; of the last its own."""
         answers = list(self.ordered)
-        if (
-            self.wanted == SHARES_UP_TO
-        ):  # what is up to the highest is known, or has no other
-            del answers[-1 if self.no_answer is None else -2]
+        if self.wanted == SHARES_UP_TO:
+            # All are up to the highest of the order: nothing of it is to be found out.
+            del answers[self.in_order - 1]
         return answers
 
     @property
@@ -114,20 +116,20 @@ class Ordinal(Levelled):
             remedy = "Merge neighbouring brackets, or ask with the kind categorical."
             raise InputError("number of answers", len(answers), allowed, remedy)
         self._check_no_answer(answers)
-        last = (
-            [self.no_answer]
-            if self.no_answer and self.no_answer not in self.order
-            else []
-        )
-        if self.order and sorted([*self.order, *last]) != sorted(answers):
+        stated = list(self.order)
+        if self.no_answer and self.no_answer not in stated:
+            stated.append(self.no_answer)
+        if self.order and sorted(stated) != sorted(answers):
             allowed = f"each of {', '.join(map(repr, answers))} once"
             remedy = "List the answers of all levels, the lowest first."
             raise wrong(self.order, allowed, remedy, "order")
         self._check_scores(len(answers) - (self.no_answer is not None))
         judged = self.judged
-        if not any(
-            lv.importance for lv in self.levels if not set(lv.items).isdisjoint(judged)
-        ):
+        important = False
+        for level in self.levels:
+            if not set(level.items).isdisjoint(judged):
+                important = important or bool(level.importance)
+        if not important:
             remedy = (
                 "The share up to the highest answer is known; "
                 "give a lower one some importance."

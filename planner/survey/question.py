@@ -26,6 +26,7 @@ from planner.survey.levels import (
     Level,
     Target,
     check_items,
+    listed_items,
     wrong_targets,
 )
 
@@ -160,7 +161,9 @@ class BaseQuestion(Description):
         return True
 
     def _no_answer(self, text: str, key: str) -> InputError:
-        items = [item for level in self.plain_levels.items for item in level]
+        items = list[str]()
+        for listed in self.plain_levels.items:
+            items.extend(listed)
         if items and not self.of_mean:
             return InputError.unknown(key, text, items, "Name an answer of a level.")
         return InputError(key, text, "an answer to this question", "Correct it.")
@@ -212,9 +215,7 @@ class Levelled(BaseQuestion):
             if len(level.yes_counts) != expected_counts:
                 remedy = "Sampling Privacy alone expects, per value, how many people have it."
                 raise wrong(level.yes_counts, allowed, remedy, "level", i, "yes_counts")
-        named = list[str]()
-        for level in self.levels:
-            named.extend(level.items)
+        named = listed_items(self.levels)
         for answer in sorted(set(dict(self.label)).difference(named)):
             remedy = "Name the answer as its level does."
             raise at("label", error=InputError.unknown("label", answer, named, remedy))
@@ -246,10 +247,7 @@ class Levelled(BaseQuestion):
     @property
     def ordered(self) -> tuple[str, ...]:
         """The answers, as listed."""
-        answers = list[str]()
-        for level in self.levels:
-            answers.extend(level.items)
-        return tuple(answers)
+        return tuple(listed_items(self.levels))
 
     @property
     def answers(self) -> list[str]:

@@ -62,19 +62,21 @@ class AnswerFile:
         reading: Reading | None = None,
     ) -> None:
         self.reading = reading or Reading()
-        names = [name for column in answer_columns for name in column.names]
+        names = list[str]()
+        for column in answer_columns:
+            names.extend(column.names)
         self.table = open_table(path, self.reading, names)
         self.people = 0
         alone = len(answer_columns) == 1
-        self.columns = [
-            ColumnReader(self.table, column, self.reading, alone)
-            for column in answer_columns
-        ]
+        self.columns = list[ColumnReader]()
+        for column in answer_columns:
+            reader = ColumnReader(self.table, column, self.reading, alone)
+            self.columns.append(reader)
         self.decimal = self.reading.decimal or self._decimal_mark()
-        for column in self.columns:
-            column.decimal = self.decimal
+        for reader in self.columns:
+            reader.decimal = self.decimal
             if self.reading.place_unlisted:
-                column.place_unlisted()
+                reader.place_unlisted()
 
     def blocks(self) -> Iterator[list[list[Code]]]:
         """Codes of each question, of some people at a time, in their order; some are left out."""
@@ -100,7 +102,9 @@ class AnswerFile:
     def given(self) -> Iterator[Code]:
         """Codes of the one question, of those who have an answer."""
         for (codes,) in self.blocks():
-            yield from (code for code in codes if code is not LEFT_OUT)
+            for code in codes:
+                if code is not LEFT_OUT:
+                    yield code
 
     @property
     def said(self) -> str:
@@ -130,26 +134,31 @@ class AnswerFile:
 
     def _places_said(self, column: ColumnReader) -> str:
         levels = column.asked.levels
-        placed = [
-            f"{levels.item_name(number)} is {text!r}"
-            for number, text in islice(column.placed.items(), _PLACED_SHOWN)
-        ]
+        placed = []
+        for number, text in islice(column.placed.items(), _PLACED_SHOWN):
+            placed.append(f"{levels.item_name(number)} is {text!r}")
         if len(column.placed) > _PLACED_SHOWN:
             placed.append("...")
         return ", ".join(placed)
 
     def _decimal_mark(self) -> str:
         """A comma, if the first numbers have some and no point."""
-        places = [column.places[0] for column in self.columns if column.asked.decimals]
+        places = []
+        for column in self.columns:
+            if column.asked.decimals:
+                places.append(column.places[0])
         if not places:
             return "."
-        rows = list(islice(self.table.rows(), BLOCK_ROWS))
-        cells = [
-            row[column_index].strip() for column_index in places for _, row in rows
-        ]
-        if any("." in cell for cell in cells):
-            return "."
-        return "," if any(map(COMMA.fullmatch, cells)) else "."
+        commas = False
+        for _, row in islice(self.table.rows(), BLOCK_ROWS):
+            for column_index in places:
+                cell = row[column_index].strip()
+                if "." in cell:
+                    return "."
+                commas = commas or COMMA.fullmatch(cell) is not None
+        if commas:
+            return ","
+        return "."
 
     def _require_whole_rows(self, block: Sequence[Row]) -> None:
         """Refuse a cell that has whole rows in it: two stray quotes hide those between them."""

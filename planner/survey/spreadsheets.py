@@ -39,7 +39,9 @@ _SAVE_AGAIN = "Save it as .xlsx without a password, or as CSV."
 
 def open_spreadsheet(path: Path, skipped: int) -> OpenedFile:
     """The first sheet, without the first rows."""
-    form = "OpenDocument" if path.suffix.lower() == ".ods" else "Excel"
+    form = "Excel"
+    if path.suffix.lower() == ".ods":
+        form = "OpenDocument"
     return OpenedFile(
         f"{form}, the first sheet", lambda: sheet_rows(path, skipped=skipped)
     )
@@ -63,12 +65,12 @@ def sheet_rows(path: Path, sheet: str | None = None, skipped: int = 0) -> Number
         with _damage(path), ZipFile(path) as packed:
             size = sum(part.file_size for part in packed.infolist())
             require_size(path, size, "unpacks to more than")
-            is_excel = any(name.startswith("xl/") for name in packed.namelist())
-            if is_excel:
+            rows = _calamine_rows
+            if any(name.startswith("xl/") for name in packed.namelist()):
                 _require_no_entities(path, packed)
+                rows = _openpyxl_rows
             else:
                 _require_few_cells(path, packed)
-        rows = _openpyxl_rows if is_excel else _calamine_rows
     elif start == _COMPOUND:
         rows = _calamine_rows
     else:
@@ -80,8 +82,9 @@ def sheet_rows(path: Path, sheet: str | None = None, skipped: int = 0) -> Number
             while cells and not cells[-1]:
                 cells.pop()
             width = width or len(cells)
-            filled = [*cells, *[""] * (width - len(cells))] if cells else []
-            yield skipped + number, filled
+            if cells:
+                cells += [""] * (width - len(cells))
+            yield skipped + number, cells
 
 
 def _require_no_entities(path: Path, packed: ZipFile) -> None:
@@ -185,7 +188,7 @@ def _without_warnings() -> Iterator[None]:
         yield
 
 
-def _calamine_rows(path: Path, sheet: str | None) -> Iterator[Sequence[object]]:
+def _calamine_rows(path: Path, sheet_name: str | None) -> Iterator[Sequence[object]]:
     try:
         import python_calamine
     except ImportError as error:
@@ -197,7 +200,7 @@ def _calamine_rows(path: Path, sheet: str | None) -> Iterator[Sequence[object]]:
     except python_calamine.PasswordError as error:
         raise FileError(path, "has a password", _SAVE_AGAIN) from error
     with book:
-        name = _sheet_name(path, book.sheet_names, sheet)
+        name = _sheet_name(path, book.sheet_names, sheet_name)
         cells = book.get_sheet_by_name(name)
         yield from cells.iter_rows()
 

@@ -22,7 +22,7 @@ from planner.survey import values
 from planner.survey.choices import Categorical
 from planner.survey.description import Description, Mistake, at, mistakes, wrong
 from planner.survey.joint import Joint
-from planner.survey.levels import require_distinct
+from planner.survey.levels import listed_items, require_distinct
 from planner.survey.questions import AnyQuestion, Question
 
 _LARGEST = 16  # MiB
@@ -152,20 +152,17 @@ class Survey(Description):
 
     def _anchor(self) -> None:
         """Anchors get the answers and the mechanism of the question that they are the anchor of."""
-        joined = {
-            name
-            for question in self.questions
-            if isinstance(question, Joint)
-            for name in question.of
-        }
+        joined = set[str]()
+        for question in self.questions:
+            if isinstance(question, Joint):
+                joined.update(question.of)
         fitting = {}
         for question in self.questions:
-            alone = isinstance(question, Categorical) and not isinstance(
-                question, Joint
-            )
-            if alone and question.name not in joined and question.rounds is None:
+            # Not of a joint question, which is a choice of pairs.
+            if type(question) is not Categorical or question.name in joined:
+                continue
+            if question.rounds is None and question.anchor_of is None:
                 fitting[question.name] = question
-        fitting = {name: q for name, q in fitting.items() if q.anchor_of is None}
         settled = []
         for i, question in enumerate(self.questions):
             if question.anchor_of is not None:
@@ -191,12 +188,12 @@ class Survey(Description):
             error = InputError.unknown("anchor", name, list(fitting), remedy)
             raise at("question", i, "anchor", error=error)
         question = fitting[name]
-        items = [item for level in question.levels for item in level.items]
+        items = listed_items(question.levels)
         if known not in items:
             remedy = "Name the answer that is true of everybody."
             error = InputError.unknown("known", known, items, remedy)
             raise at("question", i, "known", error=error)
-        written = [item for level in anchor.levels for item in level.items]
+        written = listed_items(anchor.levels)
         if written and written != items:
             remedy = "Leave them out: an anchor has the answers of its question."
             raise wrong(written, f"those of {name!r}", remedy, "question", i, "level")

@@ -119,7 +119,8 @@ class AnswerTable:
                 if line <= self._header_line:
                     continue
                 if not row or (len(row) == 1 and row[0].isspace()):
-                    first_blank = first_blank if blank else line
+                    if not blank:
+                        first_blank = line
                     blank += 1
                     continue
                 if blank and width > 1:
@@ -178,9 +179,11 @@ class AnswerTable:
 
     def _places(self, name: str) -> list[int]:
         folded_name = folded(name)
-        return [
-            k for k, title in enumerate(self.header) if folded(title) == folded_name
-        ]
+        places = []
+        for k, title in enumerate(self.header):
+            if folded(title) == folded_name:
+                places.append(k)
+        return places
 
     def _column_with(self, name: str) -> str:
         """The column that has names of questions in its cells; empty if none has this one."""

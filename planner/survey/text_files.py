@@ -11,6 +11,7 @@ import codecs
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -64,7 +65,9 @@ def open_text(
         return islice(read_lines(path, name), skip_rows, None)
 
     sample = list(islice(lines(), _SAMPLE))
-    marks = list(_DELIMITERS) if delimiter is None else [delimiter]
+    marks = list(_DELIMITERS)
+    if delimiter is not None:
+        marks = [delimiter]
     fits = {mark: _fit(sample, mark, column_names) for mark in marks}
     if delimiter is None and not (fits[BLANK].named and fits[BLANK].alike):
         # Words of a text have blanks between them, too.
@@ -74,26 +77,46 @@ def open_text(
     shown = _ENCODING_NAMES.get(name, name.upper())
     headless = path.suffix.lower() in TRANSACTIONS and not fits[best].named
     if headless and len(column_names) == 1:
-        semicolons = any(";" in line for line in lines())
-        separator = ";" if semicolons else None
-        form = f"transactions, {'semicolons' if semicolons else 'blanks'}, {shown}"
-
-        def transactions() -> NumberedRows:
-            yield 0, [column_names[0]]
-            for number, line in enumerate(map(str.strip, lines()), skip_rows + 1):
-                cell = line
-                items = [item.strip() for item in line.split(separator) if item.strip()]
-                if first_item:
-                    cell = "".join(items[:1])
-                elif as_lists:
-                    cell = json.dumps(items)
-                yield number, [cell] if line else []
-
-        return OpenedFile(form, transactions)
-    between = _DELIMITERS[best] if fits[best].width > 1 else "one column"
+        transactions = _Transactions(column_names[0], lines, skip_rows)
+        form = f"transactions, {transactions.between}, {shown}"
+        rows = partial(transactions.rows, as_lists=as_lists, first_item=first_item)
+        return OpenedFile(form, rows)
+    between = "one column"
+    if fits[best].width > 1:
+        between = _DELIMITERS[best]
     return OpenedFile(
         f"{between}, {shown}", lambda: _delimited(path, lines, dialect, skip_rows), best
     )
+
+
+class _Transactions:
+    """Lines of items, a person each, between semicolons if any line has one, else blanks."""
+
+    def __init__(self, name: str, lines: Lines, skipped: int) -> None:
+        self._name = name
+        self._lines = lines
+        self._skipped = skipped
+        self._separator: str | None = None
+        self.between = _DELIMITERS[BLANK]
+        if any(";" in line for line in lines()):
+            self._separator = ";"
+            self.between = _DELIMITERS[";"]
+
+    def rows(self, *, as_lists: bool, first_item: bool) -> NumberedRows:
+        """A cell of the whole line each, of its items in JSON, or of the first of them."""
+        yield 0, [self._name]
+        lines = map(str.strip, self._lines())
+        for number, line in enumerate(lines, self._skipped + 1):
+            if not line:
+                yield number, []
+                continue
+            items = list(filter(None, map(str.strip, line.split(self._separator))))
+            if first_item:
+                yield number, ["".join(items[:1])]
+            elif as_lists:
+                yield number, [json.dumps(items)]
+            else:
+                yield number, [line]
 
 
 def find_encoding(path: Path, stated: str | None) -> str:
@@ -102,9 +125,15 @@ def find_encoding(path: Path, stated: str | None) -> str:
         start = file.read(3)
     named = stated
     if named is None:
-        marked = [name for mark, name in _BYTE_ORDER_MARKS if start.startswith(mark)]
-        named = marked[0] if marked else None
-    for candidate in ["utf-8", "cp1252"] if named is None else [named]:
+        for mark, name in _BYTE_ORDER_MARKS:
+            if start.startswith(mark):
+                named = name
+                break
+    # Nearly any bytes are text in Windows-1252; what can be read as UTF-8 is UTF-8.
+    candidates = ["utf-8", "cp1252"]
+    if named is not None:
+        candidates = [named]
+    for candidate in candidates:
         try:
             name = codecs.lookup(candidate).name
             _scan(path, name)
@@ -213,10 +242,10 @@ class _Fit(NamedTuple):
 def _fit(sample: Sequence[str], mark: str, column_names: Sequence[str]) -> _Fit:
     dialect = _Dialect(mark, _quote(sample, mark))
     try:
-        rows = [row for row in dialect.rows(sample, strict=False) if row]
+        rows = list(filter(None, dialect.rows(sample, strict=False)))
     except csv.Error:
         rows = []
-    header = rows[0] if rows else []
+    header = next(iter(rows), [])
     if len(sample) == _SAMPLE:  # the last row may be cut
         rows = rows[:-1]
     if _have_row_names(sample, rows):
@@ -231,10 +260,11 @@ def _fit(sample: Sequence[str], mark: str, column_names: Sequence[str]) -> _Fit:
 
 def _quote(sample: Sequence[str], mark: str) -> str:
     """What stands around cells: a single quote where it stands around every title."""
-    first = next((line.strip() for line in sample if line.strip()), "")
-    titles = [title.strip() for title in first.split(mark)]
-    single = all(len(title) > 1 and title[0] == title[-1] == "'" for title in titles)
-    return "'" if single else '"'
+    first = next(filter(None, map(str.strip, sample)), "")
+    for title in map(str.strip, first.split(mark)):
+        if len(title) < 2 or not (title[0] == title[-1] == "'"):
+            return '"'
+    return "'"
 
 
 def _have_row_names(sample: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -244,5 +274,7 @@ def _have_row_names(sample: Sequence[str], rows: Sequence[Sequence[str]]) -> boo
     header, *others = rows
     names = {row[0] for row in others}
     longer = all(len(row) == len(header) + 1 for row in others)
-    quoted = all(line.startswith('"') for line in sample if line.strip())
+    # Without quotes it could be a column whose title was forgotten, at the end.
+    lines = filter(str.strip, sample)
+    quoted = all(line.startswith('"') for line in lines)
     return longer and quoted and len(names) == len(others)

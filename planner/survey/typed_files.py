@@ -54,7 +54,9 @@ def _number_text(value: float) -> str:
     """Without a mark of decimals if it is whole; empty if it is none."""
     if math.isnan(value):
         return ""
-    return str(int(value)) if value.is_integer() else str(value)
+    if value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 # -- JSON lines ------------------------------------------------------------------------------
@@ -73,9 +75,11 @@ def open_json_lines(path: Path, _skipped: int) -> OpenedFile:
     def rows() -> NumberedRows:
         yield 0, list(names)
         for number, line in enumerate(read_lines(path, encoding), 1):
+            if not line.strip():
+                yield number, []
+                continue
             person = _json_object(path, number, line)
-            cells = [cell_text(person.get(name)) for name in names]
-            yield number, cells if line.strip() else []
+            yield number, [cell_text(person.get(name)) for name in names]
 
     return OpenedFile("JSON lines", rows)
 
@@ -118,7 +122,10 @@ def _parquet_rows(path: Path) -> NumberedRows:
         with pq.ParquetFile(path) as file:
             schema = file.schema_arrow
         names = schema.names
-        texts = [name for name in names if pa.types.is_string(schema.field(name).type)]
+        texts = []
+        for name in names:
+            if pa.types.is_string(schema.field(name).type):
+                texts.append(name)
         # Of a dictionary, each text is kept once, however many rows have it.
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             yield 0, names
@@ -134,9 +141,12 @@ def _parquet_rows(path: Path) -> NumberedRows:
 
 def _column_texts(column: pa.Array) -> list[str]:
     if hasattr(column, "dictionary"):
-        texts = [cell_text(value) for value in column.dictionary.to_pylist()]
-        return ["" if k is None else texts[k] for k in column.indices.to_pylist()]
-    return [cell_text(value) for value in column.to_pylist()]
+        texts = dict[int | None, str](
+            enumerate(map(cell_text, column.dictionary.to_pylist()))
+        )
+        texts[None] = ""
+        return list(map(texts.__getitem__, column.indices.to_pylist()))
+    return list(map(cell_text, column.to_pylist()))
 
 
 # -- files of SPSS and Stata -----------------------------------------------------------------
@@ -178,7 +188,9 @@ def _read_statistics(
         import pyreadstat
     except ImportError as error:
         raise missing_library(f"files of {form}", "pyreadstat") from error
-    read = pyreadstat.read_dta if form == "Stata" else pyreadstat.read_sav
+    read = pyreadstat.read_sav
+    if form == "Stata":
+        read = pyreadstat.read_dta
     path.open("rb").close()  # the system's own words if it cannot be read
     try:
         return read(path, row_offset=first, row_limit=most, output_format="dict")

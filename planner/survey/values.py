@@ -67,10 +67,17 @@ def read_number(value: object) -> float:
             text = value.strip()
         case _:
             return arguments.finite("number", value)
-    match = _NUMBER_OR_PERCENT.fullmatch(text) if len(text) <= _LONGEST else None
+    match = None
+    if len(text) <= _LONGEST:
+        match = _NUMBER_OR_PERCENT.fullmatch(text)
     if match and math.isfinite(float(match[1])):
-        return float(match[1]) / (100 if match[2] else 1)
-    remedy = _WRITE_A_POINT if "," in text else "Use digits alone."
+        number = float(match[1])
+        if match[2]:
+            number = number / 100
+        return number
+    remedy = "Use digits alone."
+    if "," in text:
+        remedy = _WRITE_A_POINT
     raise InputError("number", value, "a number such as 2 or 0.5", remedy)
 
 
@@ -124,11 +131,9 @@ def split(value: object) -> object:
     match value:
         case str():
             cells = _cells(value, ";")
-            return [
-                cell
-                for cell in (cells if len(cells) > 1 else _cells(value, ","))
-                if cell
-            ]
+            if len(cells) == 1:
+                cells = _cells(value, ",")
+            return list(filter(None, cells))
         case np.ndarray():
             return value.tolist()
     return value
@@ -165,7 +170,9 @@ def read_path(value: object, info: ValidationInfo) -> str:
 
 def read_language(value: object, info: ValidationInfo) -> str:
     """``en`` or ``de``, or the file that has the page's own words in another language."""
-    return value if value in ("en", "de") else read_path(value, info)
+    if value in ("en", "de"):
+        return str(value)
+    return read_path(value, info)
 
 
 def read_labels(value: object) -> tuple[tuple[str, str], ...]:
@@ -207,8 +214,11 @@ class NumberGroup:
 
     def table(self) -> dict[str, object]:
         """As a survey file has it."""
-        ends = {"kind": "number", "lower": self.lower, "upper": self.upper}
-        return ends if self.step == 1 else {**ends, "step": self.step}
+        table: dict[str, object] = {"kind": "number"}
+        table |= {"lower": self.lower, "upper": self.upper}
+        if self.step != 1:
+            table["step"] = self.step
+        return table
 
 
 GroupValues = tuple[str, ...] | NumberGroup
@@ -295,7 +305,9 @@ def _written_groups(groups: tuple[tuple[str, GroupValues], ...]) -> dict[str, ob
     """As a survey file has them."""
     written: dict[str, object] = {}
     for name, values in groups:
-        written[name] = values.table() if isinstance(values, NumberGroup) else values
+        written[name] = values
+        if isinstance(values, NumberGroup):
+            written[name] = values.table()
     return written
 
 
@@ -344,21 +356,36 @@ def _written_columns(
     columns: tuple[str, ...] | tuple[tuple[str, str], ...],
 ) -> list[str] | dict[str, str]:
     """As a file has them."""
-    names = [column for column in columns if isinstance(column, str)]
-    return names or dict(pair for pair in columns if isinstance(pair, tuple))
+    names = list[str]()
+    table = dict[str, str]()
+    for column in columns:
+        if isinstance(column, str):
+            names.append(column)
+        else:
+            answer, name = column
+            table[answer] = name
+    return names or table
 
 
 def _cell(value: object) -> str:
-    return str(value) if type(value) in (int, float) else read_text(value)
+    """What a cell stands for: an answer, or a number."""
+    if type(value) in (int, float):
+        return str(value)
+    return read_text(value)
 
 
 def _answer(value: object) -> str:
-    return str(value) if type(value) is int else read_text(value)
+    """An answer, which may be called by a whole number."""
+    if type(value) is int:
+        return str(value)
+    return read_text(value)
 
 
 def _code(value: object) -> str:
     """A cell that stands for no answer: blank, a word or a number such as -99."""
-    return str(value) if type(value) in (str, int, bool) else read_text(value)
+    if type(value) in (str, int, bool):
+        return str(value)
+    return read_text(value)
 
 
 def _somewhere(masses: tuple[float, ...]) -> tuple[float, ...]:
@@ -421,23 +448,29 @@ def text_of(value: object, key: str = "") -> str:
         case float() if key in ("epsilon", "against") and _logarithm(value) == value:
             return f"ln {round(math.exp(value))}"
         case int() | float():
-            number = float(value)
-            # Below 1e15 every whole number is exact, and reads back as itself.
-            small = math.isfinite(number) and abs(number) < 1e15
-            return str(int(number)) if small and number.is_integer() else repr(number)
+            return _number_text(float(value))
         case [*cells]:
-            return "; ".join(
-                _quoted(cell) if type(cell) is str else text_of(cell) for cell in cells
-            )
+            return "; ".join(map(_listed_text, cells))
     raise InputError(
         "value", value, "a number, a text or a list of them", "Write it out."
     )
 
 
+def _number_text(number: float) -> str:
+    """Without a point where that is exact: below 1e15 every whole number reads back as itself."""
+    if abs(number) < 1e15 and number.is_integer():
+        return str(int(number))
+    return repr(number)
+
+
 def _logarithm(epsilon: float) -> float:
     """Of the whole number above 1 that is nearest to ``e^epsilon``; 0 if there is none."""
-    whole = round(math.exp(epsilon)) if epsilon < _MOST_LOGARITHM else 0
-    return math.log(whole) if whole > 1 else 0.0
+    if epsilon >= _MOST_LOGARITHM:
+        return 0.0
+    whole = round(math.exp(epsilon))
+    if whole <= 1:
+        return 0.0
+    return math.log(whole)
 
 
 def _pair_budget(value: object, i: int, j: int) -> float | None:
@@ -459,9 +492,14 @@ def _pair_budget(value: object, i: int, j: int) -> float | None:
         raise at(i, j, error=error) from None
 
 
-def _quoted(item: str) -> str:
+def _listed_text(item: object) -> str:
+    """An item of a list as :func:`split` reads it: in quotes where it has a separator."""
+    if not isinstance(item, str):
+        return text_of(item)
+    if not re.search(r'[,;"\n]', item):
+        return item
     doubled = item.replace('"', '""')
-    return f'"{doubled}"' if re.search(r'[,;"\n]', item) else item
+    return f'"{doubled}"'
 
 
 def _cells(text: str, separator: str) -> list[str]:
@@ -472,4 +510,7 @@ def _cells(text: str, separator: str) -> list[str]:
         raise InputError(
             "answers", text, "a list of texts", f"Shorten it: {error}."
         ) from None
-    return [cell.strip() for row in rows for cell in row]
+    cells = list[str]()
+    for row in rows:
+        cells.extend(map(str.strip, row))
+    return cells

@@ -233,7 +233,9 @@ def _title(cell: str, language: str) -> tuple[str, int]:
     title = name.strip().replace(" ", "_")
     if not suffix:
         return title, 1
-    return title, 2 if _language_names(language) & _language_names(suffix) else 0
+    if _language_names(language) & _language_names(suffix):
+        return title, 2
+    return title, 0
 
 
 def _language_names(language: str) -> set[str]:
@@ -253,7 +255,9 @@ def _choice_name(row: FormRow) -> str:
 def _choice_label(row: FormRow) -> str:
     """The text of a choice; blank where the form makes all of it while it is asked."""
     label = plain_label(row.get("label", ""))
-    return label if label.strip(f"{_DOTS} ") else ""
+    if not label.strip(f"{_DOTS} "):
+        return ""
+    return label
 
 
 # -- questions -------------------------------------------------------------------------------
@@ -300,9 +304,10 @@ def _question(
     if select["several"] is not None:
         question |= {"kind": "item-set", "padding_length": ""}
     answers = _answers(select["list"] or select["several"] or "", choices)
-    labels = {
-        answer: label for answer, label in answers.items() if label not in ("", answer)
-    }
+    labels = {}
+    for answer, text in answers.items():
+        if text not in ("", answer):
+            labels[answer] = text
     level = {"name": "all", "epsilon": "", "items": list(answers)}
     return question | {"label": labels, "level": [level]}
 
@@ -311,12 +316,16 @@ def _answers(listed: str, choices: Mapping[str, Sequence[FormRow]]) -> dict[str,
     """The labels of a list's choices, by their names."""
     name = _OTHER.sub("", listed).strip()
     has_other = name != listed.strip()
-    rows = [row for row in choices.get(name, []) if _choice_name(row)]
-    rows = [row for row in rows if folded(row.get("disabled", "")) not in _YES]
-    answers = {_choice_name(row): _choice_label(row) for row in rows}
-    names = set(map(folded, answers))
-    if len(names) < len(rows):
-        raise _Unfit(f"its list {name!r} has two choices with the same name")
+    answers: dict[str, str] = {}
+    names = set[str]()
+    for row in choices.get(name, []):
+        answer = _choice_name(row)
+        if not answer or folded(row.get("disabled", "")) in _YES:
+            continue
+        if folded(answer) in names:
+            raise _Unfit(f"its list {name!r} has two choices with the same name")
+        names.add(folded(answer))
+        answers[answer] = _choice_label(row)
     if has_other and "other" not in names:
         answers["other"] = ""
     if len(answers) < 2:
@@ -337,7 +346,9 @@ def _number(text: str) -> float | str:
     if not text:
         return text
     number = float(text)
-    return int(number) if number.is_integer() else number
+    if number.is_integer():
+        return int(number)
+    return number
 
 
 def plain_label(text: str) -> str:
