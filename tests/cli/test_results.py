@@ -289,17 +289,51 @@ items = ["=1+1", "@b {script}"]
     rows += product(("=1+1", f"@b {script}"), ("+1;@x", script) * 100)
     with (tmp_path / "a.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
-    shown("plan", tmp_path / "survey.toml", "--out", tmp_path / "p.json", "--report",
-          tmp_path / "plan.html", "--handout", tmp_path / "handout.html")  # fmt: skip
+    shown(
+        "plan",
+        tmp_path / "survey.toml",
+        "--out",
+        tmp_path / "p.json",
+        "--report",
+        tmp_path / "plan.html",
+        "--handout",
+        tmp_path / "handout.html",
+    )
     reports = tmp_path / "reports.jsonl"
-    shown("perturb", tmp_path / "p.json", "--data", tmp_path / "a.csv", "--out", reports,
-          "--survey", tmp_path / "survey.toml")  # fmt: skip
-    shown("aggregate", tmp_path / "p.json", reports, "--by", "region", "--model",
-          "answer ~ region", "--out", tmp_path / "result.csv",
-          "--report", tmp_path / "result.html")  # fmt: skip
+    shown(
+        "perturb",
+        tmp_path / "p.json",
+        "--data",
+        tmp_path / "a.csv",
+        "--out",
+        reports,
+        "--survey",
+        tmp_path / "survey.toml",
+    )
+    shown(
+        "aggregate",
+        tmp_path / "p.json",
+        reports,
+        "--by",
+        "region",
+        "--model",
+        "answer ~ region",
+        "--out",
+        tmp_path / "result.csv",
+        "--report",
+        tmp_path / "result.html",
+    )
     both = (tmp_path / "p.json", reports) * 2
-    shown("difference", *both, "--names", f"=A,{script}", "--out",
-          tmp_path / "two.csv", "--report", tmp_path / "two.html")  # fmt: skip
+    shown(
+        "difference",
+        *both,
+        "--names",
+        f"=A,{script}",
+        "--out",
+        tmp_path / "two.csv",
+        "--report",
+        tmp_path / "two.html",
+    )
     for page in ("plan", "handout", "result", "two"):
         text = (tmp_path / f"{page}.html").read_text()
         assert script not in text

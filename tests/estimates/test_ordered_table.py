@@ -46,7 +46,13 @@ def going_together(shape, strength, seed=0):
 
 
 def test_gamma_is_that_of_people_compared_two_by_two():
-    table = np.array([[3, 1, 0, 2], [1, 2, 2, 0], [0, 1, 4, 1]])
+    table = np.array(
+        [
+            [3, 1, 0, 2],
+            [1, 2, 2, 0],
+            [0, 1, 4, 1],
+        ]
+    )
     people = np.repeat(np.arange(12), table.ravel())
     rows, columns = np.divmod(people, 4)
     agreeing = 0
@@ -70,7 +76,9 @@ def test_a_table_of_answers_without_an_order_has_no_gamma():
 def test_where_the_reports_tell_nothing_the_whole_range_is_stated():
     (table,) = estimated(going_together((2, 2), 1.0), 50, 0.1, 1)
     gamma, chance = ordered_association(table)
-    assert (gamma.lower, gamma.upper, gamma.note) == (-1.0, 1.0, UNKNOWN)
+    assert gamma.lower == -1.0
+    assert gamma.upper == 1.0
+    assert gamma.note == UNKNOWN
     assert chance == 1.0
 
 

@@ -68,7 +68,10 @@ def test_of_two_questions_asked_together():
 @pytest.mark.parametrize("wanted", ["shares up to", "counts", "mean of scores"])
 def test_of_ordered_answers(wanted):
     """What one person adds to all wanted numbers: the second moment of a row, less its square."""
-    scores = (0.0, 1.0, 2.0, 6.0) if wanted == "mean of scores" else ()
+    if wanted == "mean of scores":
+        scores = (0.0, 1.0, 2.0, 6.0)
+    else:
+        scores = ()
     level = Level("a", 1e-5, ("w", "x", "y", "z"))
     plan = planned(Ordinal("q", (level,), wanted=wanted, scores=scores))
     rows = np.array(plan.law.shape.rows) / 2**32
@@ -80,7 +83,10 @@ def test_of_ordered_answers(wanted):
         values = np.diff(np.vstack([none, values, none + 1]), axis=0)
     errors = (rows @ np.square(values).T - np.square(rows @ values.T)).sum(axis=1)
     error_share = (errors.max() / PEOPLE) ** 0.5
-    unit = 1 if wanted == "mean of scores" else PEOPLE
+    if wanted == "mean of scores":
+        unit = 1
+    else:
+        unit = PEOPLE
     assert plan.total_error == pytest.approx(unit * error_share, rel=1e-8)
 
 

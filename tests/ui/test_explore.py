@@ -98,6 +98,9 @@ def test_what_else_is_moved_is_written_where_the_survey_has_it(example, label, v
     said = words(app)
     by_label(app.button, "Use these budgets").click().run()
     question = planned(app)
-    written = quantity if question.question.of_mean else people
+    if question.question.of_mean:
+        written = quantity
+    else:
+        written = people
     assert f" to {written(question.total_error)} " in said
     assert "As in the survey" in words(app)

@@ -33,11 +33,9 @@ def test_a_difference_between_groups_is_typed_and_planned():
     assert "From a share of is still empty" in words(app)
     by_label(app.text_input, "From a share of").set_value("20 %").run()
     (target,) = survey_of(app).questions[0].targets
-    assert (target.difference, target.between, target.from_share) == (
-        0.05,
-        "region",
-        0.2,
-    )
+    assert target.difference == 0.05
+    assert target.between == "region"
+    assert target.from_share == 0.2
     by_label(app.text_input, "Exact enough at").set_value("5 %").run()
     by_label(app.text_input, "Share to be seen").set_value("1 %").run()
     kinds = [target.kind for target in survey_of(app).questions[0].targets]
@@ -100,7 +98,8 @@ def test_an_anchor_follows_its_question(questions):
     questions.run()
     assert not questions.exception
     _, anchor = survey_of(questions).questions
-    assert (anchor.anchor, anchor.known) == ("diagnosis", "anemia")
+    assert anchor.anchor == "diagnosis"
+    assert anchor.known == "anemia"
     assert "Every pair keeps" in " ".join(
         one.value for one in open_page("export", questions).success
     )
@@ -124,13 +123,17 @@ def test_a_distribution_has_cells_and_keeps_what_was_typed_of_a_mean():
     assert not app.exception
     (question,) = survey_of(app).questions
     assert isinstance(question, Numeric)
-    assert (question.of, question.cells, question.mean) == ("distribution", 16, None)
+    assert question.of == "distribution"
+    assert question.cells == 16
+    assert question.mean is None
     assert "Expected mean" not in [one.label for one in app.text_input]
     by_label(app.text_input, "Cells").set_value("1").run()
     assert "Cells is '1'" in words(app)
     by_label(app.selectbox, "Wanted").set_value("mean").run()
     (question,) = survey_of(app).questions
-    assert (question.of, question.cells, question.mean) == ("mean", None, 30)
+    assert question.of == "mean"
+    assert question.cells is None
+    assert question.mean == 30
 
 
 def test_a_part_of_a_joint_question_may_be_a_scale(questions):

@@ -86,7 +86,13 @@ def said_otherwise(pages):
 
 SECOND = {"name": "second", "target": [{"error": "3 %"}]}
 SECOND["level"] = [{"name": "usual", "epsilon": "2", "items": "A; B; C; D"}]
-AGE = {"name": "age", "kind": "numeric", "lower": "0", "upper": "100", "epsilon": "2"}
+AGE = {
+    "name": "age",
+    "kind": "numeric",
+    "lower": "0",
+    "upper": "100",
+    "epsilon": "2",
+}
 
 
 def documents():
