@@ -23,6 +23,7 @@ from planner.cli.options import (
     FirstItem,
     Force,
     JsonOption,
+    ModelLink,
     ParameterFile,
     PlaceUnlisted,
     Quiet,
@@ -233,9 +234,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "A regression: of an answer, a question, or all of them (answer), on known groups.",
         ),
     ] = "",
-    link: Annotated[
-        str, option("logit|linear", "Of the model: for shares logit, or linear.")
-    ] = "logit",
+    link: ModelLink = "logit",
     window: Annotated[
         int, option("ROUNDS", "Of a moving average, where asked again.")
     ] = 3,
@@ -253,13 +252,13 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """
     from pyarrow import concat_tables
 
+    from planner.deployment.collecting import formulas, modelling
     from planner.deployment.collecting.collector import Missing, collect
     from planner.deployment.collecting.estimating import (
         check_set_sizes,
         estimates_table,
         write_table,
     )
-    from planner.deployment.collecting.modelling import model_table, read_model
     from planner.show.html import page_of
     from planner.show.results import collection_json, files_blocks, result_blocks
     from planner.show.terminal import print_blocks, terminal
@@ -280,7 +279,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     sizes = dict(_pair(parameters, text) for text in set_sizes or ())
     check_set_sizes(parameters, sizes)
     _require_group(parameters, by)
-    regression = read_model(model, link, parameters) if model else None
+    regression = formulas.read_model(model, link, parameters) if model else None
     how = cast("Missing", missing)
     ignored = [params, *([] if out is None else [out])]
     with progress() as bar:
@@ -309,7 +308,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             population=population or None,
         )
     if regression is not None:
-        modelled = model_table(parameters, collection.by_group, regression, confidence)
+        modelled = modelling.model_table(
+            parameters, collection.by_group, regression, confidence
+        )
         estimates = concat_tables([estimates, modelled])
     if out is not None:
         with destination(out, ".csv") as path:

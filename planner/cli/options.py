@@ -73,6 +73,9 @@ Delimiter = Annotated[
 Encoding = Annotated[
     str, option("NAME", "Of text: utf-8, utf-16, cp1252, latin-1 [found out].")
 ]
+ModelLink = Annotated[
+    str, option("logit|linear", "Of the model: for shares logit, or linear.")
+]
 Decimal = Annotated[str, option("MARK", "Of decimals: . or , [found out].")]
 SkipRows = Annotated[int, option("N", "Rows above the header.")]
 FirstItem = Annotated[

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -18,6 +20,7 @@ from planner.cli.options import (
     Force,
     JsonOption,
     Mechanism,
+    ModelLink,
     PlaceUnlisted,
     Quiet,
     SkipRows,
@@ -34,9 +37,12 @@ from planner.cli.streams import DASH, settle_outputs, survey_of, working
 from planner.errors import InputError
 
 if TYPE_CHECKING:
+    from planner.laws.schema import Document
     from planner.planning.plan import SurveyPlan
+    from planner.show.blocks import Block
     from planner.survey.questions import Question
     from planner.survey.survey import Survey
+    from planner.survey.tables import Reading
 
 
 def import_form(
@@ -246,12 +252,32 @@ def answer_rate(
 def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
     data: DataFile,
-    repeats: Annotated[int, option("N", "Runs per mechanism.")] = 10,
+    repeats: Annotated[
+        int | None,
+        option(
+            "N", "Runs per mechanism, 10 unless stated; of a model collections, 1,000."
+        ),
+    ] = None,
     seed: Annotated[int, option("N", "The same seed gives the same figures.")] = 1,
     first_item: FirstItem = False,
     question: Annotated[
         str, option("NAME", "The question, if the survey has several.")
     ] = "",
+    model: Annotated[
+        str,
+        option(
+            "FORMULA",
+            'Of a regression such as "HIV ~ age + region": how often each effect is told apart.',
+        ),
+    ] = "",
+    link: ModelLink = "logit",
+    people: Annotated[
+        int | None,
+        option(
+            "N",
+            "Of a model: people drawn from the rows for each collection, not all rows.",
+        ),
+    ] = None,
     delimiter: Delimiter = "",
     encoding: Encoding = "",
     decimal: Decimal = "",
@@ -261,10 +287,51 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Try the plan on answers that you have.
 
-    What is deployed and what else could be: measured errors stand beside predicted ones.
+    What is deployed and what else could be: measured errors stand beside predicted ones. With
+    a model, the power of the survey for its effects.
     """
+    if seed < 0:
+        remedy = "Leave --seed out, or write one such as 1."
+        raise InputError("seed", seed, "a whole number of at least 0", remedy)
+    reading = reading_of(
+        delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
+    )
+    asked = survey_of(survey)
+    if model:
+        if question:
+            remedy = "The model names its question: leave --question out."
+            raise InputError("question", question, "left out with --model", remedy)
+        drawn = _Collections(repeats, people, seed)
+        blocks, document = _model_simulated(asked, data, reading, model, link, drawn)
+    elif people is not None:
+        remedy = "Leave --people out: errors are of the people of the file."
+        raise InputError("people", people, "left out without --model", remedy)
+    else:
+        chosen = _pick(asked, question)
+        blocks, document = _mechanisms_simulated(
+            asked, data, reading, seed, chosen, 10 if repeats is None else repeats
+        )
+    show(blocks, document, json=json_output)
+
+
+class _Collections(NamedTuple):
+    """How many collections are drawn, of how many people each if not of the file's, and how."""
+
+    number: int | None
+    people: int | None
+    seed: int
+
+
+def _mechanisms_simulated(
+    survey: Survey,
+    data: Path,
+    reading: Reading,
+    seed: int,
+    question: Question,
+    repeats: int,
+) -> tuple[list[Block], Document]:
+    """Errors of the deployed mechanism and of others, as blocks and for programs."""
     import numpy as np
-    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
     from planner.planning.datasets import read_known
     from planner.planning.plan import plan_survey
@@ -272,30 +339,63 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.others import simulation_blocks, simulation_json
     from planner.trial.simulate import Trial
 
-    if seed < 0:
-        remedy = "Leave --seed out, or write one such as 1."
-        raise InputError("seed", seed, "a whole number of at least 0", remedy)
-    asked = survey_of(survey)
-    chosen = _pick(asked, question)
-    reading = reading_of(
-        delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
-    )
-    dataset = read_known(data, chosen.answer_column, reading)
-    with working(f"planning {asked.name}"):
-        trial = Trial.of(plan_survey(asked).question(chosen.name), dataset.answers)
-    with progress(
-        "simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    ) as bar:
-        task = bar.add_task("runs", total=repeats * len(trial.names))
-        results = trial.run(
-            repeats, np.random.default_rng(seed), lambda: bar.advance(task)
-        )
+    dataset = read_known(data, question.answer_column, reading)
+    with working(f"planning {survey.name}"):
+        planned = plan_survey(survey).question(question.name)
+        trial = Trial.of(planned, dataset.answers)
+    with _runs("simulating", repeats * len(trial.names)) as advance:
+        results = trial.run(repeats, np.random.default_rng(seed), advance)
     blocks = [Sentence(dataset.said), *simulation_blocks(trial, results)]
-    show(
-        blocks,
-        {"read": dataset.said} | simulation_json(trial, results),
-        json=json_output,
-    )
+    return blocks, {"read": dataset.said} | simulation_json(trial, results)
+
+
+def _model_simulated(
+    survey: Survey,
+    data: Path,
+    reading: Reading,
+    formula: str,
+    link: str,
+    drawn: _Collections,
+) -> tuple[list[Block], Document]:
+    """Power of a model's effects, as blocks and for programs."""
+    import numpy as np
+
+    from planner.deployment.collecting.formulas import read_model
+    from planner.deployment.parameters import survey_parameters
+    from planner.planning.plan import plan_survey
+    from planner.show.blocks import Sentence
+    from planner.show.effects import power_blocks, power_json
+    from planner.trial.effects import COLLECTIONS, KnownPeople, effect_power
+
+    with working(f"planning {survey.name}"):
+        parameters = survey_parameters(plan_survey(survey))
+    model = read_model(formula, link, parameters)
+    known = KnownPeople.read(parameters, data, model, survey, reading)
+    collections = COLLECTIONS if drawn.number is None else drawn.number
+    with _runs("collecting", collections * len(known.questions)) as advance:
+        power = effect_power(
+            parameters,
+            known,
+            model,
+            np.random.default_rng(drawn.seed),
+            collections=collections,
+            people=drawn.people,
+            progress=advance,
+        )
+    blocks = [Sentence(known.said), *power_blocks(power)]
+    return blocks, {"read": known.said} | power_json(power)
+
+
+@contextmanager
+def _runs(doing: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar of so many runs; what is yielded says that one more is done."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+
+    with progress(
+        doing, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    ) as bar:
+        task = bar.add_task("runs", total=total)
+        yield lambda: bar.advance(task)
 
 
 def _pick(survey: Survey, name: str) -> Question:

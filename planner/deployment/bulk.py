@@ -98,7 +98,7 @@ def perturb_file(
         for name, values in parameters.groups.items()
         if name not in said_by_folders
     }
-    answer_columns += [_group_column(name, values) for name, values in groups.items()]
+    answer_columns += [group_column(name, values) for name, values in groups.items()]
     file = AnswerFile(data, answer_columns, reading)
     for _ in file.blocks():
         """Every answer is checked before anything is drawn."""
@@ -161,7 +161,7 @@ def _of_those(
     return [code if chosen else LEFT_OUT for code, chosen in pairs]
 
 
-def _group_column(name: str, values: tuple[str, ...]) -> AnswerColumn:
+def group_column(name: str, values: tuple[str, ...]) -> AnswerColumn:
     """The column that has each person's value of a known variable, read as an answer is."""
     levels = Levels((name,), (1.0,), (len(values),), (values,))
     return AnswerColumn(name, Item(levels))

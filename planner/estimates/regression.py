@@ -75,6 +75,12 @@ class PatternSums:
         """Of an answer that people have or not: everybody counts for 1."""
         return cls(people, weight, people, weight_square, weight, people)
 
+    def among(self, patterns: Sequence[int], size: int) -> PatternSums:
+        """The same as those of some of ``size`` patterns, by number; the others have nobody."""
+        spread = np.zeros((6, size))
+        spread[:, list(patterns)] = [getattr(self, name) for name in self.__slots__]
+        return PatternSums(*spread)
+
     def residual(self, mean: Array) -> Array:
         """``sum (T - mean S)`` of each pattern."""
         return self.weight - mean * self.base
@@ -187,12 +193,12 @@ class Regression:
 
     def _effect(self, name: str, value: float, gradient: Array) -> Effect:
         """With normal limits, the standard error by the delta method."""
-        from scipy.stats import norm
+        from scipy.special import ndtr
 
         error = float(np.sqrt(max(float(gradient @ self.covariance @ gradient), 0.0)))
         half = float(reach(self.confidence)) * error
         value = float(value)
-        p = float(2 * norm.sf(abs(value) / error)) if error > 0 else np.nan
+        p = float(2 * ndtr(-abs(value) / error)) if error > 0 else np.nan
         return Effect(name, value, error, value - half, value + half, p)
 
 
@@ -251,7 +257,7 @@ def fit(
     """
     if weights is None:
         weights = np.ones(len(design))
-    _require_apart(names, design)
+    require_apart(names, design[sums.people > 0])
     coefficients = _start(design, sums, weights, link)
     score, information = _score(coefficients, design, sums, variance, link, weights)
     for _ in range(_MOST_NEWTON_STEPS):
@@ -344,8 +350,8 @@ def _length(score: Array, information: Array) -> float:
     return float(np.sqrt(max(float(score @ np.linalg.solve(information, score)), 0.0)))
 
 
-def _require_apart(names: Sequence[str], design: Array) -> None:
-    """InputError that names a column which follows from those before it."""
+def require_apart(names: Sequence[str], design: Array) -> None:
+    """InputError that names a column of a design, ``(k, q)``, that follows from those before it."""
     scale = np.sqrt(np.square(design).sum(axis=0))
     scale[scale == 0] = 1.0
     for size in range(1, len(names) + 1):

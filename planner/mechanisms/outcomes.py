@@ -16,7 +16,7 @@ import numpy as np
 from planner.arrays import Array
 from planner.errors import InputError
 from planner.estimates.regression import PatternSums
-from planner.laws.answers import MEAN_OF_SCORES
+from planner.laws.answers import MEAN_OF_SCORES, Code
 from planner.limits import DENOMINATOR
 from planner.mechanisms.asking import (
     AskedCollected,
@@ -48,12 +48,15 @@ class Outcome:
         From the counts of one pattern to its sums.
     variance:
         ``v``: the variance of a report's weight, at shares or numbers of shape ``(k,)``.
+    truth_of:
+        Of a true answer what ``T`` and ``S`` are on average: those of somebody asked directly.
     """
 
     name: str
     is_share: bool
     sums_of: Callable[[Aggregate], _FiveSums]
     variance: Callable[[Array], Array]
+    truth_of: Callable[[Code], tuple[float, float]]
 
     def pattern_sums(self, aggregates: Sequence[Aggregate]) -> PatternSums:
         """The sums of several patterns, in their order."""
@@ -109,8 +112,18 @@ def outcome_of(law: CollectedLaw, name: str, shares: Array | None = None) -> Out
             return _of_number(asked, cast("RowsCollected", law.shape))
     k = outcome_names(law).index(name)
     items = cast("ItemCollected", asked)
-    variance = _item_variance(items, law.shape, k, shares)
-    return Outcome(name, True, _item_sums(items, law.shape, k), variance)
+
+    def has_item(code: Code) -> tuple[float, float]:
+        has = k in code if items.several else k == code
+        return float(has), 1.0
+
+    return Outcome(
+        name=name,
+        is_share=True,
+        sums_of=_item_sums(items, law.shape, k),
+        variance=_item_variance(items, law.shape, k, shares),
+        truth_of=has_item,
+    )
 
 
 def _item_sums(
@@ -162,26 +175,41 @@ def _of_ordered(asked: OrderedCollected, shape: RowsCollected) -> dict[str, Outc
     """
     rows = np.array(shape.values)
     chances = np.array(shape.rows) / DENOMINATOR
-    if asked.wanted == MEAN_OF_SCORES:
-        everybody = np.ones(rows.shape[1])
-        return {_MEAN_SCORE: _of_rows(_MEAN_SCORE, rows[0], everybody)}
     names = asked.levels.item_names()
     size = len(asked.order) - asked.no_answer
+    place_of = {item: place for place, item in enumerate(asked.order)}
+
+    def score_of(code: Code) -> tuple[float, float]:
+        place = place_of[code]
+        return (asked.scores[place], 1.0) if place < size else (0.0, 0.0)
+
+    if asked.wanted == MEAN_OF_SCORES:
+        everybody = np.ones(rows.shape[1])
+        return {_MEAN_SCORE: _of_rows(_MEAN_SCORE, rows[0], everybody, score_of)}
     base = rows[size - 1] if asked.no_answer else np.ones(rows.shape[1])
     outcomes = {}
     for i in range(size - 1):
         holders = list(asked.order[: i + 1])
         others = list(asked.order[i + 1 :])
         squares = chances @ np.square(rows[i])
-        variance = _mixed_variance(squares[holders].mean(), squares[others].mean())
         name = f"up to {names[asked.order[i]]}"
-        sums = _row_sums(rows[i], base)
-        outcomes[name] = Outcome(name, True, sums, variance)
+
+        def is_up_to(code: Code, last: int = i) -> tuple[float, float]:
+            place = place_of[code]
+            return float(place <= last), float(place < size)
+
+        outcomes[name] = Outcome(
+            name=name,
+            is_share=True,
+            sums_of=_row_sums(rows[i], base),
+            variance=_mixed_variance(squares[holders].mean(), squares[others].mean()),
+            truth_of=is_up_to,
+        )
     if asked.scores:
         # The last answer's score, less each step of the scores for people below it.
         steps = np.diff(asked.scores[:size])
         score = asked.scores[size - 1] * base - steps @ rows[: size - 1]
-        outcomes[_MEAN_SCORE] = _of_rows(_MEAN_SCORE, score, base)
+        outcomes[_MEAN_SCORE] = _of_rows(_MEAN_SCORE, score, base, score_of)
     return outcomes
 
 
@@ -189,12 +217,21 @@ def _of_number(asked: NumberCollected, shape: RowsCollected) -> Outcome:
     """The mean of those who answer, in the question's unit."""
     total, answered = np.array(shape.values)
     number = asked.domain.center * answered + asked.domain.radius * total
-    return _of_rows(_MEAN, number, answered)
+
+    def number_of(code: Code) -> tuple[float, float]:
+        return (0.0, 0.0) if code is None else (float(code), 1.0)
+
+    return _of_rows(_MEAN, number, answered, number_of)
 
 
-def _of_rows(name: str, weights: Array, base: Array) -> Outcome:
+def _of_rows(
+    name: str,
+    weights: Array,
+    base: Array,
+    truth_of: Callable[[Code], tuple[float, float]],
+) -> Outcome:
     """A number of a channel's question; people's weights are taken for equally exact."""
-    return Outcome(name, False, _row_sums(weights, base), np.ones_like)
+    return Outcome(name, False, _row_sums(weights, base), np.ones_like, truth_of)
 
 
 def _row_sums(weights: Array, base: Array) -> Callable[[Aggregate], _FiveSums]:

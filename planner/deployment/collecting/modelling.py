@@ -1,23 +1,20 @@
-"""Models of private answers: a formula, the patterns of covariates that reported, and a table.
-
-A formula names what is modelled, ``~``, and covariates: declared groups, which are known of people
-and were not randomised. It is read by formulaic (Wilkinson's notation); it names variables and
-joins them by ``+``, ``:``, ``*`` and brackets, and runs no code.
-"""
+"""Models of private answers: the patterns of covariates that reported, a fit, and a table."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 
-from planner.arrays import Array
+from planner.arrays import Array, Whole
 from planner.deployment.collecting.collector import summed
 from planner.deployment.collecting.estimating import ESTIMATE_COLUMNS, POPULATION
+from planner.deployment.collecting.formulas import Formula
 from planner.deployment.collecting.reports import Group, Key
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
@@ -35,37 +32,10 @@ MODEL = "model"
 PREDICTED = "predicted"
 EFFECT = "average effect"
 COEFFICIENT = "coefficient"
-# The word that stands for every answer of every question.
-EVERY_ANSWER = "answer"
-_FORMULA_FIX = 'Write it as "answer ~ age + region", with groups of the survey.'
+CONSTANT = "constant"
 # A derivative by a number is a difference over this share of the numbers that people have.
 _SMALL_CHANGE = 1e-4
 _QUARTILES = (0.25, 0.5, 0.75)
-
-
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """A formula that fits the parameters; see :func:`read_model`.
-
-    Attributes
-    ----------
-    text:
-        As it was written.
-    covariates:
-        The right side.
-    variables:
-        The groups that it names, in the order of the parameters.
-    outcomes:
-        Question and answer, or number, of each model.
-    link:
-        ``"logit"`` or ``"linear"``; numbers are linear always.
-    """
-
-    text: str
-    covariates: str
-    variables: tuple[str, ...]
-    outcomes: tuple[tuple[str, str], ...]
-    link: Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,99 +62,6 @@ class ModelRow:
     is_share: bool
     effect: Effect
     people: int
-
-
-def read_model(text: str, link: str, parameters: Parameters) -> Formula:
-    """A formula such as ``"diagnosis[HIV] ~ age + region"``, checked before anything is counted.
-
-    The left side is a question, for all its answers, ``question[answer]``, an answer that one
-    question alone has, or ``answer``: every answer of every question.
-
-    Raises
-    ------
-    InputError
-        ``link`` is not logit or linear; the formula cannot be read, or names what is no group; what
-        is on its left is neither question nor answer.
-    """
-    if link not in get_args(Link):
-        allowed = " or ".join(get_args(Link))
-        remedy = "Leave it out for shares between 0 and 1."
-        raise InputError("link", link, allowed, remedy)
-    left, tilde, covariates = text.partition("~")
-    if not tilde or not left.strip():
-        raise InputError("model", text, "what is modelled, ~, and groups", _FORMULA_FIX)
-    variables = _variables(covariates, parameters)
-    outcomes = tuple(_outcomes(left.strip().strip("`"), parameters))
-    return Formula(
-        text.strip(), covariates.strip(), variables, outcomes, cast("Link", link)
-    )
-
-
-def _variables(covariates: str, parameters: Parameters) -> tuple[str, ...]:
-    """The groups that the right side names."""
-    from formulaic import Formula as Wilkinson
-    from formulaic.errors import FormulaicError
-    from formulaic.parser.types import Factor
-
-    try:
-        terms = list(cast("Any", Wilkinson(covariates)))
-    except (FormulaicError, SyntaxError, ValueError, TypeError) as error:
-        # Their first line is in words; the others mark a place in colours of a terminal.
-        what, *_ = str(error).splitlines()
-        reason = (
-            f"the formula {covariates.strip()!r} cannot be read: {what.rstrip('.')}"
-        )
-        raise InputError.because("model", reason, _FORMULA_FIX) from None
-    names: set[str] = set()
-    for term in terms:
-        for factor in term.factors:
-            if factor.eval_method is Factor.EvalMethod.LITERAL:
-                continue
-            # A factor of any other kind is code, which no formula of ours may run.
-            if factor.eval_method is not Factor.EvalMethod.LOOKUP:
-                allowed = "names of groups, joined by +, : and *"
-                raise InputError("model", factor.expr, allowed, _FORMULA_FIX)
-            names.add(factor.expr)
-    group_names = list(parameters.groups)
-    for name in sorted(names - set(group_names)):
-        remedy = (
-            "Declare groups in the survey: reports carry those of their parameters."
-        )
-        raise InputError.unknown("model", name, group_names, remedy)
-    return tuple(name for name in group_names if name in names)
-
-
-def _outcomes(left: str, parameters: Parameters) -> Iterator[tuple[str, str]]:
-    """Question and answer of everything that the left side means."""
-    questions = {law.name: law for law in parameters.questions}
-    if left in questions:
-        yield from ((left, name) for name in outcome_names(questions[left]))
-        return
-    within = re.fullmatch(r"(.+)\[(.+)\]", left)
-    if within and within[1] in questions:
-        names = outcome_names(questions[within[1]])
-        if within[2] not in names:
-            raise InputError.unknown("model", within[2], names, "Name one of them.")
-        yield within[1], within[2]
-        return
-    having = []
-    for name, law in questions.items():
-        if law.again is None and len(law.rounds) == 1 and left in outcome_names(law):
-            having.append(name)
-    if len(having) > 1:
-        reason = f"{left!r} is an answer of {' and '.join(map(repr, having))}"
-        remedy = f"Write {having[0]}[{left}]."
-        raise InputError.because("model", reason, remedy)
-    if having:
-        yield having[0], left
-        return
-    if left != EVERY_ANSWER:
-        remedy = (
-            "Name a question, question[answer], an answer, or write answer for all."
-        )
-        raise InputError.unknown("model", left, list(questions), remedy)
-    for name, law in questions.items():
-        yield from ((name, answer) for answer in outcome_names(law))
 
 
 def model_table(
@@ -240,7 +117,7 @@ def model_rows(
     parameters, by_group:
         Verified parameters, and counts by question and round of each group that reported.
     model:
-        What :func:`read_model` has read.
+        What :func:`~planner.deployment.collecting.formulas.read_model` has read.
     confidence:
         Of the limits, above 0 and below 1.
 
@@ -254,26 +131,27 @@ def model_rows(
     rows: list[ModelRow] = []
     for question, outcome_name in model.outcomes:
         law = parameters.question(question)
-        counted = _by_pattern(parameters, by_group, model.variables, question)
+        counted = _by_pattern(parameters, by_group, model.pattern_groups, question)
         if not counted:
             reason = f"question {question!r} has no reports"
             raise InputError.because("model", reason, "Collect reports first.")
-        patterns = _Patterns(parameters, model, list(counted))
+        design = ModelDesign(parameters, model, list(counted))
         aggregates = list(counted.values())
-        outcome = outcome_of(law, outcome_name, _rough_shares(law, aggregates))
+        outcome = outcome_of(law, outcome_name, rough_shares(law, aggregates))
         sums = outcome.pattern_sums(aggregates)
-        rows += _rows_of(question, outcome, model, patterns, sums, confidence)
+        fitted = design.fit(outcome, sums, confidence)
+        rows += _rows_of(question, outcome, design, fitted)
     return rows
 
 
 def _by_pattern(
     parameters: Parameters,
     by_group: Mapping[Group, Mapping[Key, Aggregate]],
-    variables: Sequence[str],
+    names: Sequence[str],
     question: str,
 ) -> dict[Group, Aggregate]:
-    """Counts of the question of each pattern of these variables, groups of one pattern together."""
-    positions = [list(parameters.groups).index(name) for name in variables]
+    """Counts of the question of each pattern of these groups; those of one pattern together."""
+    positions = [list(parameters.groups).index(name) for name in names]
     key = (question, None)
     joined: dict[Group, list[Mapping[Key, Aggregate]]] = {}
     for group, sums in by_group.items():
@@ -283,7 +161,7 @@ def _by_pattern(
     return {pattern: summed(parts)[key] for pattern, parts in sorted(joined.items())}
 
 
-def _rough_shares(law: CollectedLaw, aggregates: Sequence[Aggregate]) -> Array | None:
+def rough_shares(law: CollectedLaw, aggregates: Sequence[Aggregate]) -> Array | None:
     """Shares of the answers among all people, none negative; None of numbers."""
     if not outcome_names(law) or law.asked.in_order or law.kind == "numeric":
         return None
@@ -293,8 +171,40 @@ def _rough_shares(law: CollectedLaw, aggregates: Sequence[Aggregate]) -> Array |
     return np.clip(law.shape.estimate(total).values / total.users, 0.0, 1.0)
 
 
-class _Patterns:
-    """The patterns of covariates as a table, and designs of it with a variable changed."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _GroupChange:
+    """A change of one group for everybody, as designs of shape ``(patterns, columns)``.
+
+    ``per`` is the size of the change, by which the effect is divided.
+    """
+
+    title: str
+    changed: Array
+    before: Array
+    per: float = 1.0
+
+
+class ModelDesign:
+    """The patterns of covariates of a model as a table, and what is computed of a fit to them.
+
+    Parameters
+    ----------
+    parameters:
+        Verified parameters: they say which groups are numbers, and what a person counts for.
+    model:
+        What :func:`~planner.deployment.collecting.formulas.read_model` has read.
+    patterns:
+        A value of each of ``model.pattern_groups``, of every pattern.
+
+    Attributes
+    ----------
+    model:
+        As given.
+    names:
+        Of the columns of the design, the constant among them.
+    matrix:
+        The design, shape ``(patterns, columns)``.
+    """
 
     def __init__(
         self, parameters: Parameters, model: Formula, patterns: Sequence[Group]
@@ -302,28 +212,99 @@ class _Patterns:
         from formulaic import model_matrix
         from pandas import Categorical, DataFrame
 
+        self.model = model
         self._values: dict[str, tuple[str, ...]] = {}
         columns: dict[str, Any] = {}
-        for k, name in enumerate(model.variables):
+        for k, name in enumerate(model.pattern_groups):
             texts = [pattern[k] for pattern in patterns]
             if name in parameters.numbers:
                 columns[name] = np.array([float(text) for text in texts])
                 continue
-            seen = tuple(text for text in parameters.groups[name] if text in texts)
-            self._values[name] = seen
-            columns[name] = Categorical(texts, categories=list(seen))
-        self.frame: DataFrame = DataFrame(columns, index=range(len(patterns)))
-        matrix = model_matrix(model.covariates, self.frame)
+            listed = tuple(text for text in parameters.groups[name] if text in texts)
+            self._values[name] = listed
+            columns[name] = Categorical(texts, categories=list(listed))
+        self._frame: DataFrame = DataFrame(columns, index=range(len(patterns)))
+        matrix = model_matrix(model.covariates, self._frame)
         self._spec = matrix.model_spec
-        self.design = np.asarray(matrix, dtype=np.float64)
+        self.matrix = np.asarray(matrix, dtype=np.float64)
         self.names = tuple(_term(name) for name in matrix.columns)
-        self.weights = _weights(parameters, self.frame)
+        self._weighted = _PatternWeights.of(parameters, model, self._frame)
 
-    def changed(self, name: str, value: Any) -> Array:
-        """The design if everybody had this value of a variable, or these values."""
+    def fit(
+        self, outcome: Outcome, sums: PatternSums, confidence: float = CONFIDENCE
+    ) -> Regression:
+        """The model of an outcome; of numbers a linear one.
+
+        Raises :class:`~planner.errors.InputError` or :class:`~planner.errors.ConvergenceError`
+        where :func:`planner.estimates.regression.fit` does.
+        """
+        link: Link = self.model.link if outcome.is_share else "linear"
+        return fit(
+            names=self.names,
+            design=self.matrix,
+            sums=sums,
+            variance=outcome.variance,
+            link=link,
+            weights=self._weighted.of_people(sums.people),
+            confidence=confidence,
+        )
+
+    @property
+    def effect_names(self) -> list[str]:
+        """Of the average effects, in their order."""
+        return [change.title for change in self._changes]
+
+    def average_effects(self, fitted: Regression) -> list[Effect]:
+        """Of each value against the first, or of one more of a number (the mean of ``h' b``)."""
+        effects = []
+        for change in self._changes:
+            effect = fitted.average_effect(
+                change.title, change.changed, change.before, change.per
+            )
+            effects.append(effect)
+        return effects
+
+    def predictions(self, fitted: Regression) -> list[Effect]:
+        """Of everybody; if everybody had one value of a group, or a quartile of a number."""
+        effects = [fitted.predicted("everybody", self.matrix)]
+        for name in self.model.variables:
+            if name in self._values:
+                values: Sequence[Any] = self._values[name]
+                texts = self._values[name]
+            else:
+                values = self._quartiles(name, fitted.sums.people)
+                texts = tuple(f"{number:g}" for number in values)
+            for text, value in zip(texts, values, strict=True):
+                design = self._with_value(name, value)
+                effects.append(fitted.predicted(f"{name} = {text}", design))
+        return effects
+
+    @cached_property
+    def _changes(self) -> list[_GroupChange]:
+        """The changes whose average effects are stated, in the order of the formula's groups."""
+        changes = []
+        for name in self.model.variables:
+            if name in self._values:
+                first, *others = self._values[name]
+                before = self._with_value(name, first)
+                for value in others:
+                    title = f"{name}: {value} against {first}"
+                    changes.append(
+                        _GroupChange(title, self._with_value(name, value), before)
+                    )
+                continue
+            numbers = self._frame[name].to_numpy()
+            step = _SMALL_CHANGE * max(float(np.ptp(numbers)), 1e-6)
+            above = self._with_value(name, numbers + step)
+            below = self._with_value(name, numbers - step)
+            changes.append(_GroupChange(f"one more of {name}", above, below, 2 * step))
+        return changes
+
+    def _with_value(self, name: str, value: Any) -> Array:
+        """The design if everybody had this value of a group, or these values."""
         from pandas import Categorical
 
-        frame = self.frame.copy()
+        frame = self._frame.copy()
         if name in self._values:
             texts = [value] * len(frame)
             frame[name] = Categorical(texts, categories=list(self._values[name]))
@@ -331,91 +312,85 @@ class _Patterns:
             frame[name] = value
         return np.asarray(self._spec.get_model_matrix(frame), dtype=np.float64)
 
-    def values(self, name: str) -> tuple[str, ...]:
-        """Values of a named group that reported, in their order; none of a number."""
-        return self._values.get(name, ())
+    def _quartiles(self, name: str, people: Array) -> list[float]:
+        """Quartiles of a number among the people who reported; each once."""
+        numbers = self._frame[name].to_numpy()
+        order = np.argsort(numbers)
+        reached = np.cumsum(people[order]) / people.sum()
+        at_quartiles = numbers[order][np.searchsorted(reached, _QUARTILES)]
+        return list(dict.fromkeys(at_quartiles.tolist()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PatternWeights:
+    """What the survey states of the values of one group, and which value each pattern has.
+
+    Attributes
+    ----------
+    stated:
+        The weight of a person of each value, or its part of the population, ``(values,)``.
+    value_of:
+        The number of each pattern's value, ``(patterns,)``.
+    is_population:
+        Whether parts of the population are stated.
+    """
+
+    stated: Array
+    value_of: Whole
+    is_population: bool
+
+    @classmethod
+    def of(cls, parameters: Parameters, model: Formula, frame: DataFrame) -> Self:
+        """Of the model's weighting group; 1 for everybody without one."""
+        groups: Sequence[Document] = parameters.document.get("groups", ())
+        for group in groups:
+            if group["name"] == model.weighting:
+                texts = [_as_text(value) for value in frame[group["name"]]]
+                positions = [group["values"].index(text) for text in texts]
+                return cls(
+                    stated=np.array(
+                        group["weights"] or group["population"], np.float64
+                    ),
+                    value_of=np.array(positions),
+                    is_population=not group["weights"],
+                )
+        return cls(np.ones(1), np.zeros(len(frame), dtype=np.int64), False)
+
+    def of_people(self, people: Array) -> Array:
+        """What a person of each pattern counts for, if so many of each pattern reported.
+
+        A part of the population is shared by those of it who reported.
+        """
+        if not self.is_population:
+            return self.stated[self.value_of]
+        reported = np.bincount(self.value_of, people, minlength=self.stated.size)
+        per_person = self.stated / np.maximum(reported, 1.0)
+        return np.asarray(
+            (per_person * people.sum() / self.stated.sum())[self.value_of]
+        )
+
+
+def _as_text(value: object) -> str:
+    """A value of a group as the survey writes it: numbers are whole."""
+    return f"{value:.0f}" if isinstance(value, float) else str(value)
 
 
 def _term(name: str) -> str:
     """The name of a design's column in words: ``region[T.south]:age`` is region = south x age."""
     parts = [re.sub(r"\[(?:T\.)?(.*)\]$", r" = \1", part) for part in name.split(":")]
-    return " x ".join("constant" if part == "Intercept" else part for part in parts)
-
-
-def _weights(parameters: Parameters, frame: DataFrame) -> Array:
-    """What a person of each pattern counts for by the survey's ``weights``; 1 without any."""
-    groups: Sequence[Document] = parameters.document.get("groups", ())
-    for group in groups:
-        if group["weights"] and group["name"] in frame:
-            weight_of = dict(zip(group["values"], group["weights"], strict=True))
-            return np.array([weight_of[value] for value in frame[group["name"]]], float)
-    return np.ones(len(frame))
+    return " x ".join(CONSTANT if part == "Intercept" else part for part in parts)
 
 
 def _rows_of(
-    question: str,
-    outcome: Outcome,
-    model: Formula,
-    patterns: _Patterns,
-    sums: PatternSums,
-    confidence: float,
+    question: str, outcome: Outcome, design: ModelDesign, fitted: Regression
 ) -> Iterator[ModelRow]:
     """The rows of one outcome: what people read first."""
-    link: Link = model.link if outcome.is_share else "linear"
-    fitted = fit(
-        patterns.names,
-        patterns.design,
-        sums,
-        outcome.variance,
-        link,
-        patterns.weights,
-        confidence,
+    people = int(fitted.sums.people.sum())
+    kinds = (
+        (PREDICTED, design.predictions(fitted), outcome.is_share),
+        (EFFECT, design.average_effects(fitted), outcome.is_share),
+        (COEFFICIENT, fitted.effects(), False),
     )
-    people = int(sums.people.sum())
-
-    def row(kind: str, is_share: bool, effect: Effect) -> ModelRow:
-        return ModelRow(question, outcome.name, kind, is_share, effect, people)
-
-    everybody = fitted.predicted("everybody", patterns.design)
-    yield row(PREDICTED, outcome.is_share, everybody)
-    for name in model.variables:
-        for effect in _predictions(fitted, patterns, name):
-            yield row(PREDICTED, outcome.is_share, effect)
-    for name in model.variables:
-        for effect in _effects(fitted, patterns, name):
-            yield row(EFFECT, outcome.is_share, effect)
-    for effect in fitted.effects():
-        yield row(COEFFICIENT, False, effect)
-
-
-def _predictions(
-    fitted: Regression, patterns: _Patterns, name: str
-) -> Iterator[Effect]:
-    """If everybody had one value of a variable: each name, or the quartiles of a number."""
-    if values := patterns.values(name):
-        for value in values:
-            yield fitted.predicted(f"{name} = {value}", patterns.changed(name, value))
-        return
-    numbers = patterns.frame[name].to_numpy()
-    order = np.argsort(numbers)
-    reached = np.cumsum(fitted.sums.people[order]) / fitted.sums.people.sum()
-    at_quartiles = numbers[order][np.searchsorted(reached, _QUARTILES)]
-    for number in dict.fromkeys(at_quartiles.tolist()):
-        design = patterns.changed(name, number)
-        yield fitted.predicted(f"{name} = {number:g}", design)
-
-
-def _effects(fitted: Regression, patterns: _Patterns, name: str) -> Iterator[Effect]:
-    """Of each value against the first, or of one more of a number (the mean of ``h' b``)."""
-    if values := patterns.values(name):
-        first = patterns.changed(name, values[0])
-        for value in values[1:]:
-            title = f"{name}: {value} against {values[0]}"
-            design = patterns.changed(name, value)
-            yield fitted.average_effect(title, design, first)
-        return
-    numbers = patterns.frame[name].to_numpy()
-    change = _SMALL_CHANGE * max(float(np.ptp(numbers)), 1e-6)
-    above = patterns.changed(name, numbers + change)
-    below = patterns.changed(name, numbers - change)
-    yield fitted.average_effect(f"one more of {name}", above, below, 2 * change)
+    for kind, effects, is_share in kinds:
+        for effect in effects:
+            yield ModelRow(question, outcome.name, kind, is_share, effect, people)

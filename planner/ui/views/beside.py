@@ -15,7 +15,8 @@ from pyarrow import concat_tables
 
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, write_table
-from planner.deployment.collecting.modelling import model_table, read_model
+from planner.deployment.collecting.formulas import read_model
+from planner.deployment.collecting.modelling import model_table
 from planner.deployment.collecting.places import REPORT_SUFFIXES
 from planner.deployment.parameters import Parameters, read_parameters, survey_parameters
 from planner.limits import CONFIDENCE

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from planner import Categorical, Level, Numeric, Ordinal, Survey, plan_survey
+from planner.deployment.collecting.formulas import read_model
 from planner.deployment.collecting.modelling import (
     COEFFICIENT,
     EFFECT,
     PREDICTED,
     model_rows,
     model_table,
-    read_model,
 )
 from planner.deployment.parameters import survey_parameters
 from planner.mechanisms.counting import Aggregate
@@ -163,6 +163,37 @@ def test_means_of_numbers_with_refusals_and_scores(parameters):
     predicted = figures(rows, PREDICTED)
     for name, truth in (("region = north", 0.9), ("region = south", 1.8)):
         assert abs(predicted[name].value - truth) < 6 * predicted[name].standard_error
+
+
+@pytest.mark.parametrize("stated", ["weights", "population"])
+def test_a_model_weights_people_even_where_it_does_not_name_the_group(stated):
+    """A constant alone is what is weighted by hand; of a population each part is of its people."""
+    parts = {stated: (("north", 0.8), ("south", 0.2))}
+    survey = Survey("s", 50_000, QUESTIONS[:1], groups=GROUPS, **parts)
+    parameters = survey_parameters(plan_survey(survey))
+    people = {"north": 400, "south": 900}
+
+    def ill_people(region, _age, rng):
+        share = 0.1 if region == "north" else 0.5
+        return rng.multinomial(
+            people[region], [share, 0.5 - share / 2, 0.5 - share / 2]
+        )
+
+    by_group = collected(parameters, "health", ill_people, np.random.default_rng(6))
+    model = read_model("health[ill] ~ 1", "linear", parameters)
+    rows = model_rows(parameters, by_group, model)
+    law = parameters.question("health")
+    counted = {"north": 0.0, "south": 0.0}
+    for (region, _), sums in by_group.items():
+        counted[region] += law.estimate(sums["health", None]).values[0]
+    size = len(AGES.values)
+    if stated == "population":  # shares of each region, by its part of the population
+        by_hand = 0.8 * counted["north"] / (400 * size)
+        by_hand += 0.2 * counted["south"] / (900 * size)
+    else:
+        weighted = 0.8 * counted["north"] + 0.2 * counted["south"]
+        by_hand = weighted / (0.8 * 400 * size + 0.2 * 900 * size)
+    assert figures(rows, PREDICTED)["everybody"].value == pytest.approx(by_hand)
 
 
 def test_all_answers_at_once_and_interactions(parameters):
