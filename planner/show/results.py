@@ -322,10 +322,19 @@ def _model_figure(row: Any) -> str:
 
 
 def _model_limits(row: Any) -> str:
-    """From the lower to the upper limit, in the same unit."""
+    """From the lower to the upper limit, in the same unit; an open one claims nothing."""
     if isnan(row.share):
+        if isnan(row.lower) or isnan(row.upper):
+            return _open_limits(row.lower, row.upper)
         return f"{row.lower:.3g} to {row.upper:.3g}"
     return f"{percent_with(1, row.lower)} to {percent_with(1, row.upper)}"
+
+
+def _open_limits(lower: float, upper: float) -> str:
+    """Of which one side or both cannot be told."""
+    if isnan(lower) and isnan(upper):
+        return "not told"
+    return f"at most {upper:.3g}" if isnan(lower) else f"at least {lower:.3g}"
 
 
 def _answers(rows: DataFrame, part: str, confidence: float) -> Table:

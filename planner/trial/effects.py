@@ -504,9 +504,12 @@ class _QuestionTrial:
             fitted = self.design.fit(outcome, sums)
         except (ConvergenceError, InputError):
             return np.full((2, len(self.effect_names())), np.nan)
-        effects = [*self.design.average_effects(fitted), *fitted.effects()]
+        effects = self.design.average_effects(fitted)
         values = [effect.value for effect in effects]
-        return np.array([values, [effect.p for effect in effects]])
+        tests = [effect.p for effect in effects]
+        return np.array(
+            [[*values, *fitted.coefficients], [*tests, *fitted.coefficient_tests()]]
+        )
 
 
 def _bernoulli_variance(share: Array) -> Array:

@@ -180,6 +180,84 @@ def test_drawn_reports_give_the_coefficients_and_their_stated_errors(name):
     assert spread.max() < 1 + 6 * np.sqrt(2 / 60)
 
 
+@pytest.mark.parametrize("name", LAWS)
+def test_limits_hold_the_truth_as_often_as_they_promise(name):
+    """Of 250 collections of 2,000 people, to 5 deviations: a false alarm of less than 1e-6.
+
+    Errors that were a quarter too small would hold 86 %, and be seen. The coefficients' limits
+    hold the truth where the score there is within 1.96 standard errors.
+    """
+    law = LAWS[name]()
+    rng = np.random.default_rng(12)
+    design = np.vstack([patterns()[::8], patterns()[1::8]])
+    truth = np.array([-1.0, 0.3, -0.5])
+    south = design.copy()
+    south[:, 2] = 1
+    north = design.copy()
+    north[:, 2] = 0
+    draws = 250
+    held = np.zeros(4)
+    for _ in range(draws):
+        people = rng.multinomial(2000, np.full(10, 0.1))
+        fitted = drawn_fit(law, design, people, truth, rng)
+        for k in range(3):
+            distance = fitted.equations.score_statistic(
+                k, truth[k], fitted.coefficients
+            )
+            held[k] += abs(distance) < 1.959964
+        effect = fitted.average_effect("south", south, north)
+        shares_of_people = people / people.sum()
+        true_effect = shares_of_people @ (shares(south, truth) - shares(north, truth))
+        held[3] += effect.lower <= true_effect <= effect.upper
+    assert np.abs(held / draws - 0.95).max() < 5 * np.sqrt(0.95 * 0.05 / draws)
+
+
+def test_limits_of_a_constant_are_those_of_the_score():
+    """``(share - p)^2 n = z^2 (s^2 + (share - p)^2)`` has ``p = share +- z s / sqrt(n - z^2)``."""
+    people = 400.0
+    total = 100.0
+    squares = 900.0
+    sums = PatternSums.of_answer(
+        np.array([people]), np.array([total]), np.array([squares])
+    )
+    (effect,) = fit(["constant"], np.ones((1, 1)), sums, np.ones_like).effects()
+    share = total / people
+    spread = np.sqrt(squares / people - share**2)
+    half = 1.959964 * spread / np.sqrt(people - 1.959964**2)
+    for limit, end in ((effect.lower, share - half), (effect.upper, share + half)):
+        assert limit == pytest.approx(np.log(end / (1 - end)), abs=1e-3)
+
+
+def test_a_limit_is_open_where_nothing_is_ruled_out():
+    """Of a share of 2 % with an error of 3 % no small share, however small, is."""
+    people = 400.0
+    sums = PatternSums.of_answer(
+        np.array([people]), np.array([8.0]), np.array([0.36 * people])
+    )
+    (effect,) = fit(["constant"], np.ones((1, 1)), sums, np.ones_like).effects()
+    assert effect.lower == -np.inf
+    assert np.isfinite(effect.upper)
+
+
+def test_at_its_limits_a_coefficient_is_as_far_as_the_confidence_allows():
+    a = 5 / 6
+    b = 1 / 6
+    rng = np.random.default_rng(7)
+    design = patterns()
+    people = rng.integers(40, 80, 40).astype(float)
+    reports = rng.binomial(
+        people.astype(int), b + shares(design, (-1.0, 0.3, -0.5)) * (a - b)
+    )
+    sums = forced_response(reports.astype(float), people, a, b)
+    fitted = fit(NAMES, design, sums, supports_variance(a, b))
+    for k, effect in enumerate(fitted.effects()):
+        for limit, side in ((effect.lower, 1), (effect.upper, -1)):
+            distance = fitted.equations.score_statistic(k, limit, fitted.coefficients)
+            assert distance == pytest.approx(side * 1.959964, abs=2e-3)
+        # The test at 0 and the limits say the same.
+        assert (effect.p < 0.05) == (not effect.lower <= 0 <= effect.upper)
+
+
 def test_a_linear_model_is_weighted_least_squares_of_unbiased_weights():
     design = np.array([[1.0, 0.0], [1.0, 1.0]])
     people = np.array([100.0, 300.0])

@@ -78,8 +78,9 @@ def model_table(
     rows = []
     for row in model_rows(parameters, by_group, model, confidence):
         effect = row.effect
-        limits = [effect.value, effect.lower, effect.upper]
-        share = limits if row.is_share else [None, None, None]
+        lower = effect.lower if np.isfinite(effect.lower) else None
+        upper = effect.upper if np.isfinite(effect.upper) else None
+        share = [effect.value, lower, upper] if row.is_share else [None, None, None]
         link = f", {model.link}" if row.is_share or row.kind == COEFFICIENT else ""
         rows.append(
             {
@@ -91,8 +92,8 @@ def model_table(
                 "users": row.people,
                 "estimate": effect.value,
                 "standard_error": effect.standard_error,
-                "lower": effect.lower,
-                "upper": effect.upper,
+                "lower": lower,
+                "upper": upper,
                 "share": share[0],
                 "share_lower": share[1],
                 "share_upper": share[2],
