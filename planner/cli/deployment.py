@@ -252,12 +252,11 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """
     from pyarrow import concat_tables
 
-    from planner.deployment.collecting import formulas, modelling
+    from planner.deployment.collecting import estimate_tables, formulas, modelling
     from planner.deployment.collecting.collector import Missing, collect
     from planner.deployment.collecting.estimating import (
         check_set_sizes,
         estimates_table,
-        write_table,
     )
     from planner.show.html import page_of
     from planner.show.results import collection_json, files_blocks, result_blocks
@@ -314,7 +313,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         estimates = concat_tables([estimates, modelled])
     if out is not None:
         with destination(out, ".csv") as path:
-            write_table(path, estimates, excel=excel)
+            estimate_tables.write_table(path, estimates, excel=excel)
     blocks = result_blocks(parameters, collection, estimates, confidence)
     if report is not None:
         page = page_of(f"{parameters.survey}: result", blocks)
@@ -442,11 +441,8 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
     estimated by its own parameters.
     """
     from planner.deployment.collecting.collector import collect
-    from planner.deployment.collecting.estimating import (
-        difference_table,
-        in_one_table,
-        write_table,
-    )
+    from planner.deployment.collecting.estimate_tables import write_table
+    from planner.deployment.collecting.estimating import difference_table, in_one_table
     from planner.show.html import page_of
     from planner.show.results import difference_blocks
 
@@ -704,7 +700,7 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 
 def _check_aggregate(confidence: float, out: Path | None) -> None:
-    from planner.deployment.collecting.estimating import TABLE_SUFFIXES
+    from planner.deployment.collecting.estimate_tables import TABLE_SUFFIXES
 
     if not 0 < confidence < 1:
         remedy = "Write 0.95 for an interval that holds in 95 of 100 cases."

@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.deployment.collecting.attending import ATTENTION, CORRECTED
 from planner.deployment.collecting.collector import Collection
-from planner.deployment.collecting.estimating import (
-    ATTENTION,
-    CORRECTED,
-    CRAMERS_V,
-    GAMMA,
-    INDEPENDENCE,
-    ODDS_RATIO,
-    POPULATION,
-    UP_TO,
-)
+from planner.deployment.collecting.estimate_tables import POPULATION
 from planner.deployment.collecting.modelling import (
     COEFFICIENT,
     EFFECT,
     MODEL,
     PREDICTED,
+)
+from planner.deployment.collecting.relations import (
+    CRAMERS_V,
+    GAMMA,
+    INDEPENDENCE,
+    ODDS_RATIO,
+    UP_TO,
 )
 from planner.deployment.collecting.reports import Contradiction, Key
 from planner.deployment.parameters import Parameters

@@ -9,7 +9,8 @@ from planner import Categorical, FileError, Joint, Level, Ordinal, Survey, plan_
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.estimating import cross_tables, estimates_table
+from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.collecting.relations import cross_tables
 from planner.deployment.parameters import Parameters, survey_parameters
 from planner.deployment.questionnaire import questionnaire
 from planner.show.blocks import Sentence, Table

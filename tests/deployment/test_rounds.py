@@ -21,7 +21,8 @@ from planner.deployment import Client, Parameters, read_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import counter
-from planner.deployment.collecting.estimating import estimates_table, round_rows
+from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.collecting.rounds import round_rows
 from planner.deployment.parameters import survey_parameters
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law

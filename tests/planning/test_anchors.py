@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from planner.deployment.collecting.estimating import (
-    ATTENTION,
-    CORRECTED,
-    estimates_table,
-)
+from planner.deployment.collecting.attending import ATTENTION, CORRECTED
+from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import parse_parameters, survey_parameters
 from planner.deployment.questionnaire import questionnaire
 from planner.planning.anchors import anchor_cost

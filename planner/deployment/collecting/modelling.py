@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from planner.arrays import Array, Whole
 from planner.deployment.collecting.collector import summed
-from planner.deployment.collecting.estimating import ESTIMATE_COLUMNS, POPULATION
+from planner.deployment.collecting.estimate_tables import ESTIMATE_COLUMNS, POPULATION
 from planner.deployment.collecting.formulas import Formula
 from planner.deployment.collecting.reports import Group, Key
 from planner.deployment.parameters import Parameters

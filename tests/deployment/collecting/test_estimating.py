@@ -8,8 +8,11 @@ import pyarrow as pa
 import pytest
 
 from planner.deployment.client.client import Report
+from planner import ItemSet, Level, Survey, plan_survey
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.estimating import estimates_table, write_table
+from planner.deployment.collecting.estimate_tables import write_table
+from planner.deployment.collecting.estimating import difference_table, estimates_table
+from planner.deployment.parameters import survey_parameters
 from planner.errors import FileError
 from tests.deployment.examples import ANSWERS
 from tests.refusals import refused
@@ -120,6 +123,21 @@ def test_a_stranger_in_one_round_costs_no_results(parameters, everything, tmp_pa
     assert len(rows) == question.levels.total + 1
     for row in rows:
         assert "unmatched reports, of one round alone: 1" in row["remark"]
+
+
+def test_limits_that_claim_nothing_are_empty_in_every_file(tmp_path):
+    """Of cut sets no upper limit is known: the difference of two collections has none."""
+    level = Level("all", 2.0, ("tea", "rice", "fish"))
+    question = ItemSet("q", (level,), padding_length=1)
+    parameters = survey_parameters(plan_survey(Survey("s", 900, (question,))))
+    law = parameters.question("q")
+    rng = np.random.default_rng(2)
+    sums = {("q", None): law.draw_aggregate([[0, 1]] * 400 + [[2]] * 500, rng)}
+    gap = difference_table((parameters, sums), (parameters, sums))
+    write_table(tmp_path / "gap.json", gap)
+    rows = json.loads((tmp_path / "gap.json").read_text())
+    of_gap = [row for row in rows if row["group"] == "collections: first less second"]
+    assert [row["share_upper"] for row in of_gap] == [None] * 3
 
 
 def test_rounds_that_do_not_fit(parameters, everything):

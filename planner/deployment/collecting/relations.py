@@ -1,0 +1,148 @@
+"""What the reports of a joint question tell of its parts, beside its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from planner.arrays import Array
+from planner.deployment.parameters import Parameters
+from planner.estimates.channel import Estimate
+from planner.estimates.cross_table import CrossTable, pair_tables
+from planner.estimates.ordered_table import ordered_association
+from planner.estimates.rows import (
+    AnswerRow,
+    AnswerRows,
+    answer_rows,
+    item_rows,
+    joined,
+)
+from planner.limits import JOINED
+from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.counting import Aggregate
+
+# Of what rows are, the rows, and a p each where they are no counts.
+RelatedRows = tuple[str, AnswerRows, Array | None]
+INDEPENDENCE = "independence"
+CRAMERS_V = "Cramér's V"
+GAMMA = "gamma"
+UP_TO = " up to"
+ODDS_RATIO = "odds ratio of "
+
+
+def cross_tables(
+    parameters: Parameters, law: CollectedLaw, counted: Aggregate, confidence: float
+) -> list[CrossTable]:
+    """The table of every two parts of a joint question."""
+    return pair_tables(
+        questions=parameters.joint[law.name],
+        items=law.levels.item_names(),
+        counts=law.shape.estimate(counted).values,
+        users=counted.users,
+        moments=law.shape.second_moments,
+        confidence=confidence,
+    )
+
+
+def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
+    """People of each answer of each part, by its name; of those in order also up to each."""
+    margins: dict[str, AnswerRows] = {}
+    for table in tables:
+        for axis, name in enumerate(table.names):
+            if name in margins:  # as a part of another pair
+                continue
+            margins[name] = _counts(table, list(table.answers[axis]), table.lines[axis])
+            if table.in_order[axis]:
+                margins[f"{name}{UP_TO}"] = _up_to(table, axis)
+    return margins
+
+
+def _up_to(table: CrossTable, axis: int) -> AnswerRows:
+    """People up to each answer in order of one of both questions, but the highest."""
+    lines = table.lines[axis]
+    ends = table.in_order[axis] - 1
+    people = table.people_in(np.cumsum(lines, axis=0)[:ends])
+    whole = table.people_in(lines).on_simplex()
+    processed = whole._replace(values=np.cumsum(whole.values)[:ends])
+    names = list(table.answers[axis][:ends])
+    return item_rows(([""] * ends, names), people, processed, table.confidence)
+
+
+def pair_rows(table: CrossTable) -> tuple[str, AnswerRows]:
+    """People of each pair of answers, of whom the question also asked something else."""
+    names = _pair_names(table)
+    return " and ".join(table.names), _counts(table, names, np.eye(len(names)))
+
+
+def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
+    """Rows of the association, and of shares, all of people drawn at random."""
+    first, second = table.names
+    names = _pair_names(table)
+    cells = list(np.ndindex(table.counts.shape))
+    test = table.independence
+    note = joined(
+        f"{test.degrees} degrees of freedom, the noise of the reports in it", test.note
+    )
+    quantities = {
+        INDEPENDENCE: Estimate(test.statistic, None, np.nan, np.nan, note),
+        CRAMERS_V: table.association,
+    }
+    p_of = {INDEPENDENCE: test.p_value}
+    direction = ordered_association(table)
+    if direction is not None:
+        quantities[GAMMA] = direction.gamma
+        p_of[GAMMA] = direction.p_value
+    for name, (i, j) in _cells_with_odds(table, names, cells):
+        quantities[f"{ODDS_RATIO}{name}"] = table.odds_ratio([i], [j])
+    p = np.array([p_of.get(name, np.nan) for name in quantities])
+    rows = _rows(table, list(quantities), list(quantities.values()))
+    yield f"{first} with {second}", rows, p
+    nothing = np.full(len(cells), np.nan)
+    for axis, question, among in ((1, first, second), (0, second, first)):
+        shares = [table.share(i, j, margin=axis) for i, j in cells]
+        rows = _rows(table, names, shares, whole=1.0)
+        yield f"{question} among {among}", rows, nothing
+
+
+def _cells_with_odds(
+    table: CrossTable, names: Sequence[str], cells: Sequence[tuple[int, ...]]
+) -> list[tuple[str, tuple[int, ...]]]:
+    """The cells whose odds ratios are told: of two by two the others' are this one or its inverse.
+
+    None where a part has a single answer.
+    """
+    named = list(zip(names, cells, strict=True))
+    if table.counts.shape == (2, 2):
+        return named[:1]
+    return named if len(cells) > 3 else []
+
+
+def _pair_names(table: CrossTable) -> list[str]:
+    """The names of the cells, row by row."""
+    rows, columns = table.answers
+    return [JOINED.join(pair) for pair in product(rows, columns)]
+
+
+def _counts(table: CrossTable, names: Sequence[str], cells: Array) -> AnswerRows:
+    """Rows of the people in some cells each, of whom everybody is in one."""
+    people = table.people_in(cells)
+    levels = [""] * len(names)
+    return item_rows((levels, names), people, people.on_simplex(), table.confidence)
+
+
+def _rows(
+    table: CrossTable,
+    names: Sequence[str],
+    estimates: Sequence[Estimate],
+    whole: float = np.nan,
+) -> AnswerRows:
+    """Rows of quantities that are no counts; ``whole`` is 1 of shares."""
+    quantities = []
+    for name, estimate in zip(names, estimates, strict=True):
+        quantities.append(AnswerRow(name, estimate, whole=whole))
+    rows = answer_rows(table.users, quantities)
+    # Who was asked adds nothing: limits are of people drawn at random already.
+    return replace(rows, drawn=np.zeros(len(estimates)))

@@ -1,0 +1,153 @@
+"""Estimates of a question that is asked again: of each round, of averages and of changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.arrays import Array
+from planner.errors import InputError
+from planner.estimates.counts import DrawnEstimates, Estimates, reach
+from planner.estimates.rows import AnswerRows, joined
+from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.counting import Aggregate
+
+
+class _Round(NamedTuple):
+    """Rows of one round; by their ``spread`` two rounds of answers that stay vary together.
+
+    Of one value the share of people who are ``missing``, and what is said of it.
+    """
+
+    rows: AnswerRows
+    spread: Array
+    missing: float = 0.0
+    note: str = ""
+
+
+def round_rows(
+    law: CollectedLaw, sums: Mapping[int, Aggregate], window: int, confidence: float
+) -> Iterator[tuple[str, AnswerRows]]:
+    """Rows of each round, moving window, the average of all rounds, and each change.
+
+    ``sums`` are those of the rounds that have reports, by their number. Rounds that follow each
+    other make a window and a change.
+    """
+    people = sum(counted.users for counted in sums.values())
+    rounds = {}
+    for number, counted in sorted(sums.items()):
+        rounds[number] = _round(law, number, counted, people, confidence)
+    for number, one_round in rounds.items():
+        notes = _notes([one_round])
+        yield f"round {number}", replace(one_round.rows, notes=notes)
+    for last in rounds:
+        first = last - window + 1
+        inside = [rounds[n] for n in range(first, last + 1) if n in rounds]
+        # A window of one round, or of all, says nothing that is not said elsewhere.
+        if 1 < len(inside) == window < len(rounds):
+            weights = [1 / window] * window
+            rows = _combined(law, inside, weights, confidence)
+            yield f"rounds {first} to {last}", rows
+    if len(rounds) > 1:
+        weights = [1 / len(rounds)] * len(rounds)
+        rows = _combined(law, list(rounds.values()), weights, confidence)
+        yield "average of rounds", rows
+    for number, one_round in rounds.items():
+        before = rounds.get(number - 1)
+        if before is not None:
+            rows = _combined(law, [one_round, before], [1.0, -1.0], confidence)
+            yield f"change from {number - 1} to {number}", rows
+
+
+def _round(
+    law: CollectedLaw, number: int, counted: Aggregate, people: int, confidence: float
+) -> _Round:
+    """One round, scaled from those who reported to all people."""
+    parts = None
+    note = ""
+    missing = 0.0
+    if law.blanks and law.again is not None:
+        # Everybody reports in each round, a value or a blank; the last sum counts the values.
+        parts = law.again.parts
+        people = counted.users
+        active = int(counted.counts[-1])
+        counted = Aggregate(active, counted.counts[:-1])
+        missing = max(0.0, 1 - parts * active / people)
+        note = f"in round {number} {100 * active / people:.1f} % reported a value: "
+        note += f"about {100 * missing:.0f} % changed more often"
+    if not counted.users:
+        reason = f"of {law.name!r} all are blanks"
+        raise InputError.because("reports", reason, "Collect more.")
+    estimates = law.shape.estimate(counted)
+    if isinstance(estimates, Estimates):
+        estimates = DrawnEstimates.of(estimates, people, parts)
+        rows = law.asked.rows(estimates, confidence)
+        spread = estimates.round_variance(rows["estimate"])
+    else:  # of numbers per person; their covariance has who was drawn in it already
+        estimates = estimates._replace(users=people)
+        rows, spread = law.rows_of(estimates, confidence)
+    return _Round(replace(rows, users=counted.users), spread, missing, note)
+
+
+def _notes(rounds: Sequence[_Round]) -> list[str]:
+    """What is said of each answer in any round, and of the one in which most are missing."""
+    worst = max(rounds, key=lambda one_round: one_round.missing).note
+    notes = []
+    for answer in range(len(rounds[0].rows.notes)):
+        texts = [one_round.rows.notes[answer] for one_round in rounds]
+        texts.append(worst)
+        notes.append(joined(*texts))
+    return notes
+
+
+def _combined(
+    law: CollectedLaw,
+    rounds: Sequence[_Round],
+    weights: Sequence[float],
+    confidence: float,
+) -> AnswerRows:
+    """Sums of rounds with weights: of answers that stay, or are drawn anew, what varies more.
+
+    With ``w`` the weights, ``s`` the errors and ``t`` the spreads of the rounds, drawn anew the
+    variance is ``sum (w s)^2``. Nobody is in two rounds, so estimates of answers that stay vary
+    against each other: ``sum (w t)^2 - (sum w t)^2`` is added where it is positive. One value is
+    in many rounds, and while it stays all vary together, ``(sum w s)^2``: the larger is taken.
+    What limits allow for besides, sets that were cut say, adds up. Proof: docs/theory/rounds.md.
+    """
+    weight = np.array(weights)[:, None]
+    z = reach(confidence)
+    numbers = np.stack([one_round.rows.numbers[:4] for one_round in rounds], axis=1)
+    value, error, lower, upper = numbers
+    spread = weight * np.sqrt([one_round.spread for one_round in rounds])
+    variance_if_drawn_anew = np.square(spread).sum(axis=0)
+    variance_if_they_stay = np.square(spread.sum(axis=0))
+    against = np.maximum(variance_if_drawn_anew - variance_if_they_stay, 0)
+
+    def together(errors: Array, deviations: float = 1.0) -> Array:
+        """Of errors that are so many standard deviations each, those of the sum."""
+        square = np.square(weight * errors).sum(axis=0) + deviations**2 * against
+        if law.blanks:
+            square_if_values_stay = np.square((weight * errors).sum(axis=0))
+            square = np.maximum(square, square_if_values_stay)
+        return np.asarray(np.sqrt(square))
+
+    total = (weight * value).sum(axis=0)
+    columns = [total, together(error)]
+    for side in (-1, 1):
+        # A round that is taken away brings its upper limit to the lower one of the sum.
+        half = np.where(side * weight > 0, upper - value, value - lower)
+        if law.asked.several:
+            drawn = z * error
+        else:
+            drawn = np.maximum(half, z * error)
+        beside = (np.abs(weight) * np.maximum(half - drawn, 0)).sum(axis=0)
+        columns.append(total + side * (together(drawn, z) + beside))
+    first = rounds[0].rows
+    users = sum(one_round.rows.users for one_round in rounds)
+    larger = np.maximum(variance_if_drawn_anew, variance_if_they_stay)
+    of_drawn = np.where(np.isnan(first.drawn), np.nan, larger)
+    stated = first.stating(users, columns, _notes(rounds), first.whole)
+    return replace(stated, drawn=of_drawn)
