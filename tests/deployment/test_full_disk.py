@@ -20,7 +20,8 @@ from planner import (
 )
 from planner.deployment import Client, Memory
 from planner.deployment.bulk import perturb_file
-from planner.deployment.collecting.collector import Checkpoint, collect
+from planner.deployment.collecting.checkpoint import Checkpoint
+from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import FileCount
 from planner.deployment.collecting.inbox import Inbox
 from planner.deployment.parameters import parameters_from_mechanisms

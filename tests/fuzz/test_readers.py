@@ -19,7 +19,8 @@ import pytest
 from planner import load_survey, read_ledger
 from planner.deployment import Client
 from planner.deployment.bulk import column_of, perturb_file
-from planner.deployment.collecting.collector import Checkpoint, collect
+from planner.deployment.collecting.checkpoint import Checkpoint
+from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import CountingProcess, count_file
 from planner.deployment.collecting.parquet import seal
 from planner.deployment.collecting.reports import Expected

@@ -93,12 +93,10 @@ class Sealed:
         try:
             if held:
                 self._database = self._connect(timeout=1)
-                for words in (
-                    "PRAGMA locking_mode = EXCLUSIVE",
-                    "BEGIN EXCLUSIVE",
-                    "COMMIT",
-                ):
-                    self.ask(self._database, words)
+                # In this mode SQLite keeps the lock of the first change until it is closed.
+                self.ask(self._database, "PRAGMA locking_mode = EXCLUSIVE")
+                self.ask(self._database, "BEGIN EXCLUSIVE")
+                self.ask(self._database, "COMMIT")
             with self.changing():
                 pass
         except FileError:
@@ -151,12 +149,12 @@ class Sealed:
                 address, timeout=timeout, isolation_level=None, uri=True
             )
         self.ask(database, "PRAGMA synchronous = FULL")
-        self.ask(
-            database, "PRAGMA secure_delete = ON"
-        )  # what is replaced is overwritten
+        # What is replaced is overwritten, so that no earlier report stays on the disk.
+        self.ask(database, "PRAGMA secure_delete = ON")
         return database
 
     def _write_empty(self, path: Path) -> None:
+        """A file without entries: its pages are not there, and the root lists them as empty."""
         table = self._kind.table
         root = digest(b"") * _PAGES
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
@@ -173,7 +171,8 @@ class Entries:
     """The entries of a sealed file during one change; a name has 32 bytes."""
 
     def __init__(self, file: Sealed, database: sqlite3.Connection) -> None:
-        self._file, self._ask = file, partial(file.ask, database)
+        self._file = file
+        self._ask = partial(file.ask, database)
         self._pages: dict[int, dict[bytes, bytes]] = {}
         self._changed: set[int] = set()
         self._root = bytearray(self._content("_root", None))
@@ -184,7 +183,10 @@ class Entries:
 
     def names(self) -> list[bytes]:
         """Of all entries."""
-        return [name for number in range(_PAGES) for name in self._page(number)]
+        names: list[bytes] = []
+        for number in range(_PAGES):
+            names += self._page(number)
+        return names
 
     def get(self, name: bytes) -> bytes | None:
         """An entry; None if it is proven that there is none."""
@@ -209,12 +211,10 @@ class Entries:
     def finish(self) -> None:
         """Write pages that were changed, and the root."""
         for number in self._changed:
-            content = b"".join(
-                name + checksum for name, checksum in self._page(number).items()
-            )
-            self._root[number * _DIGEST_SIZE : (number + 1) * _DIGEST_SIZE] = digest(
-                content
-            )
+            content = b""
+            for name, checksum in self._page(number).items():
+                content += name + checksum
+            self._root[_of_page(number)] = digest(content)
             self._ask("INSERT OR REPLACE INTO {}_pages VALUES (?, ?)", number, content)
         if self._changed:
             self._root[-_DIGEST_SIZE:] = digest(bytes(self._root[:-_DIGEST_SIZE]))
@@ -223,27 +223,38 @@ class Entries:
     def _page(self, number: int) -> dict[bytes, bytes]:
         """The checksum of each entry that a page lists."""
         if number not in self._pages:
-            checksum = self._root[number * _DIGEST_SIZE : (number + 1) * _DIGEST_SIZE]
-            content = (
-                b"" if checksum == digest(b"") else self._content("_pages", number)
-            )
+            checksum = self._root[_of_page(number)]
+            content = b""
+            if checksum != digest(b""):  # pages without an entry are not written
+                content = self._content("_pages", number)
             if digest(content) != checksum:
                 raise self._file.damaged("a page")
-            parts = [
-                content[i : i + _DIGEST_SIZE]
-                for i in range(0, len(content), _DIGEST_SIZE)
-            ]
-            self._pages[number] = dict(zip(parts[::2], parts[1::2], strict=True))
+            checksum_of = {}
+            for start in range(0, len(content), 2 * _DIGEST_SIZE):
+                middle = start + _DIGEST_SIZE
+                name = content[start:middle]
+                checksum_of[name] = content[middle : middle + _DIGEST_SIZE]
+            self._pages[number] = checksum_of
         return self._pages[number]
 
     def _content(self, suffix: str, name: object) -> bytes:
         """The only one of its name."""
-        where, values = ("", ()) if name is None else (" WHERE name = ?", (name,))
-        rows = self._ask(f"SELECT content FROM {{}}{suffix}{where}", *values)  # noqa: S608
+        if name is None:
+            damaged = "its root"
+            rows = self._ask(f"SELECT content FROM {{}}{suffix}")  # noqa: S608
+        else:
+            damaged = "an entry"
+            query = f"SELECT content FROM {{}}{suffix} WHERE name = ?"  # noqa: S608
+            rows = self._ask(query, name)
         if len(rows) != 1 or type(rows[0][0]) is not bytes:
-            raise self._file.damaged("its root" if name is None else "an entry")
+            raise self._file.damaged(damaged)
         content: bytes = rows[0][0]
         return content
+
+
+def _of_page(number: int) -> slice:
+    """Where a page's checksum is in the root."""
+    return slice(number * _DIGEST_SIZE, (number + 1) * _DIGEST_SIZE)
 
 
 def digest(content: bytes) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.deployment import Client, Memory
-from planner.deployment.collecting.collector import Checkpoint
+from planner.deployment.collecting.checkpoint import Checkpoint
 from planner.deployment.collecting.engines import FileCount
 from planner.errors import FileError, VerificationError
 from tests.deployment.examples import sealed

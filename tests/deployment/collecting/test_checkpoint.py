@@ -8,7 +8,7 @@ import pytest
 
 from planner import Aggregate, FileError
 from planner.deployment import Memory
-from planner.deployment.collecting.collector import Checkpoint
+from planner.deployment.collecting.checkpoint import Checkpoint
 from planner.deployment.collecting.engines import FileCount
 from tests.refusals import refused
 

@@ -17,7 +17,9 @@ import pytest
 
 from planner import FileError
 from planner.deployment import Client, write_parameters
-from planner.deployment.collecting.collector import Checkpoint, KnownReports, collect
+from planner.deployment.collecting.checkpoint import Checkpoint
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.known_reports import KnownReports
 from planner.deployment.collecting.places import report_files
 from planner.deployment.collecting.reports import mark
 from tests.deployment.report_files import KEY, counted, draw, write
