@@ -1,0 +1,371 @@
+"""A mechanism on given people: the error that is expected, and surveys that are drawn.
+
+Of counts, ordered answers and numbers each: the squared error of one survey, whether its limits
+hold the truth, and what the survey shows. No report is made: counts of reports are drawn from
+their exact law given the true answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import nan
+from typing import NamedTuple, Protocol, Self, cast
+
+import numpy as np
+
+from planner.arrays import Array, Whole
+from planner.estimates.channel import (
+    ChannelEstimates,
+    Estimate,
+    OrderedEstimates,
+    estimate_ordered,
+    mean_of_scores,
+    shares_up_to,
+    wanted_estimates,
+)
+from planner.estimates.counts import Estimates
+from planner.estimates.report_law import ReportLaw
+from planner.limits import CONFIDENCE
+from planner.mechanisms.asking import (
+    CollectedLaw,
+    ItemCollected,
+    NumberCollected,
+    People,
+)
+from planner.mechanisms.counting import Aggregate
+from planner.planning.datasets import AnswerCounts
+from planner.solvers.answers import Channel, Scenario
+from planner.survey.questions import Question
+from planner.trial.sample_size import SampleSize
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneSurvey:
+    """The most frequent answers of one simulated survey, or its mean; shapes ``(k,)``.
+
+    ``truth`` is how many of the people asked have each, as expected, or their mean; ``lower`` and
+    ``upper`` are ends of each estimate's own 95 % interval; ``every`` is how many
+    answers there are.
+    """
+
+    labels: tuple[str, ...]
+    truth: Array
+    estimates: Array
+    lower: Array
+    upper: Array
+    unit: str = "people"
+    every: int = 1
+
+    @property
+    def held(self) -> int:
+        """How many of the intervals hold the truth."""
+        return int(np.sum((self.lower <= self.truth) & (self.truth <= self.upper)))
+
+    @classmethod
+    def of_mean(cls, truth: float, mean: Estimate, unit: str) -> Self:
+        """A mean beside the true one; without an estimate it has its interval alone."""
+        value = np.nan if mean.value is None else mean.value
+        return cls(
+            labels=("mean",),
+            truth=np.array([truth]),
+            estimates=np.array([value]),
+            lower=np.array([mean.lower]),
+            upper=np.array([mean.upper]),
+            unit=unit,
+        )
+
+
+class CountsOfSurvey(NamedTuple):
+    """Of each answer how many people have it, and how many one survey estimates."""
+
+    truth: Array
+    estimates: Estimates
+
+
+class Gap(NamedTuple):
+    """The squared error of one survey, and whether its 95 % intervals hold the truth.
+
+    All at once; NaN if that is not asked.
+    """
+
+    square: float
+    held: float
+
+
+class Tried(Protocol):
+    """A mechanism on given people."""
+
+    @property
+    def predicted(self) -> float:
+        """The squared error that is expected."""
+        ...
+
+    def gap(self, rng: np.random.Generator) -> Gap:
+        """The error of one survey."""
+        ...
+
+    def picture(
+        self, rng: np.random.Generator
+    ) -> OneSurvey | OrderedEstimates | CountsOfSurvey:
+        """What one survey shows."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TriedCounts:
+    """A law for one item or a set of each person.
+
+    Attributes
+    ----------
+    law, question:
+        The mechanism, and what it is for.
+    answers, asked:
+        Everybody's answers, and who of them reports.
+    """
+
+    law: CollectedLaw
+    question: Question
+    answers: AnswerCounts
+    asked: SampleSize
+
+    @cached_property
+    def predicted(self) -> float:
+        """The sum over the answers of the error that is expected, weighted."""
+        return float(self._weights @ self._expected)
+
+    def gap(self, rng: np.random.Generator) -> Gap:
+        """The error of one survey."""
+        estimates = self.picture(rng).estimates
+        square = float(self._weights @ np.square(estimates.values - self._truth))
+        return Gap(square, nan)
+
+    def picture(self, rng: np.random.Generator) -> CountsOfSurvey:
+        """What one survey shows."""
+        reporting: People
+        if self.answers.sets is None:
+            counts, reporting = self.asked.of_counts(self.answers.counts, rng)
+        else:
+            sets, reporting = self.asked.of_sets(self.answers.sets, rng)
+            counts = sets.counts()
+        counted = self.law.draw_aggregate(reporting, rng)
+        estimates = self.asked.scaled(self.law.shape.estimate(counted))
+        truth = counts.astype(np.float64)
+        return CountsOfSurvey(truth, self.law.asked.estimates(estimates))
+
+    @property
+    def _share_asked(self) -> float:
+        """In all rounds together."""
+        return self.asked.whole / self.asked.people
+
+    @cached_property
+    def _truth(self) -> Array:
+        """How many of those who are asked have each answer, as expected."""
+        return np.asarray(self._share_asked * self.answers.counts)
+
+    @cached_property
+    def _expected(self) -> Array:
+        """The squared error of each answer's count that is expected, ``(items,)``.
+
+        Of a round estimates are scaled up by the number of rounds, their variance by its square.
+        """
+        people: People = self.answers.sets
+        if people is None:
+            people = self.answers.counts
+        asking = cast("ItemCollected", self.law.asked)
+        _, chances, squares = asking.sums(people)
+        sums = asking.scale * chances
+        if self.asked.apart:  # how many report varies, too
+            sums = np.zeros_like(sums)
+        sampling = self.asked.sampling_variance(sums, asking.scale**2 * squares)
+        noise = self.asked.fraction * self.law.variance(people)
+        bias = self._share_asked * self.law.bias(people)
+        variance = self.asked.parts**2 * (noise + sampling)
+        return np.asarray(variance + np.square(bias))
+
+    @cached_property
+    def _weights(self) -> Array:
+        """What the square of each answer counts for, ``(items,)``.
+
+        Of the criterion minimax, the error of the item that is worst alone.
+        """
+        levels = self.question.levels
+        importance = [level.importance for level in levels]
+        weights = np.repeat(importance, [level.item_count for level in levels])
+        if getattr(self.question, "criterion", "total") != "minimax":
+            return weights
+        worst = np.argmax(weights * self._expected)
+        return np.where(np.arange(weights.size) == worst, weights, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class TriedOrdered:
+    """A channel for ordered answers: shares or counts in people, a mean in scores.
+
+    Attributes
+    ----------
+    channel, question:
+        The mechanism, and what it is for.
+    people, asked:
+        How many people have each answer, in the channel's order, and who of them reports.
+    """
+
+    channel: Channel
+    question: Question
+    people: Whole
+    asked: SampleSize
+
+    @cached_property
+    def predicted(self) -> float:
+        """That of the draws, and of who of the people is asked."""
+        scenario = Scenario(self._shares, self._directions)
+        noise = self.channel.error(scenario) / self.asked.asked
+        contributions = (self._directions @ self.channel.wanted).T
+        sampling = self.asked.sampling_variance(
+            self.people @ contributions, self.people @ contributions**2
+        )
+        per_person = noise + float(sampling.sum()) / self.asked.asked**2
+        return self._scale**2 * per_person
+
+    def gap(self, rng: np.random.Generator) -> Gap:
+        """The error of one survey."""
+        everybody, reports = self._drawn(rng)
+        estimates = self._estimates(reports)
+        off = self._scale * self._directions @ (estimates.values - self._truth)
+        square = float(np.square(off).sum())
+        if self.question.of_mean:
+            mean = mean_of_scores(estimates, CONFIDENCE)
+            true_mean = self.channel.wanted[0] @ everybody / everybody.sum()
+            return Gap(square, bool(mean.lower <= true_mean <= mean.upper))
+        # Limits are of the people asked, so the band is held against their own shares.
+        answers = everybody.size - self._has_refusals
+        reached = np.cumsum(everybody[:answers])
+        true_shares = reached[:-1] / max(1, reached[-1])
+        return Gap(square, self._estimated_shares(reports).hold(true_shares))
+
+    def picture(self, rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
+        """What one survey shows."""
+        _, reports = self._drawn(rng)
+        if not self.question.of_mean:
+            return self._estimated_shares(reports)
+        mean = mean_of_scores(self._estimates(reports), CONFIDENCE)
+        return OneSurvey.of_mean(float(self._truth[0]), mean, "mean of scores")
+
+    def _drawn(self, rng: np.random.Generator) -> tuple[Whole, Whole]:
+        """How many of those whom limits are about have each answer, and counts of reports."""
+        everybody, reporting = self.asked.of_counts(self.people, rng)
+        reports = rng.multinomial(reporting, self.channel.matrix).sum(axis=0)
+        return everybody, np.asarray(reports)
+
+    def _estimated_shares(self, reports: Whole) -> OrderedEstimates:
+        channel = self.channel
+        if not self.question.of_mean:
+            channel = shares_up_to(channel)
+        return estimate_ordered(
+            channel, reports, people=self.asked.whole, no_answer=self._has_refusals
+        )
+
+    def _estimates(self, reports: Whole) -> ChannelEstimates:
+        """What the channel is for, with the law by which limits are found."""
+        estimates = wanted_estimates(self.channel.estimator, reports)
+        law = ReportLaw(self.channel.matrix, self.channel.estimator, estimates.users)
+        return estimates._replace(law=law)
+
+    @cached_property
+    def _shares(self) -> Array:
+        return np.asarray(self.people / self.people.sum())
+
+    @cached_property
+    def _truth(self) -> Array:
+        """What the channel is for, of all people."""
+        return np.asarray(self.channel.wanted @ self._shares)
+
+    @cached_property
+    def _directions(self) -> Array:
+        """Of which combinations of it the error is planned."""
+        scenarios = self.channel.scenarios
+        return scenarios[0].directions if scenarios else np.eye(self._truth.size)
+
+    @property
+    def _scale(self) -> float:
+        """From shares to people; means stay in scores."""
+        return 1.0 if self.question.of_mean else float(self.asked.whole)
+
+    @property
+    def _has_refusals(self) -> bool:
+        """Whether the last answer is outside the order."""
+        return getattr(self.question, "no_answer", None) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class TriedMean:
+    """A law for a number; a survey without an estimate counts as the middle of its interval.
+
+    Attributes
+    ----------
+    law:
+        The mechanism.
+    values, asked:
+        Everybody's numbers, NaN for none, and who of them reports.
+    """
+
+    law: CollectedLaw
+    values: Array
+    asked: SampleSize
+
+    @cached_property
+    def predicted(self) -> float:
+        """To first order a mean's sampling error is that of the deviations, over who answers."""
+        deviations = self._answered - self._truth
+        sampling = self.asked.sampling_variance(
+            deviations.sum(), np.square(deviations).sum()
+        )
+        answering = self.asked.fraction * self._answered.size
+        noise = self.law.variance(self.values).mean / self.asked.fraction
+        return float(noise + float(sampling) / answering**2)
+
+    def gap(self, rng: np.random.Generator) -> Gap:
+        """The error of one survey."""
+        everybody, mean = self._drawn(rng)
+        value = mean.value
+        if value is None:
+            value = (mean.lower + mean.upper) / 2
+        numbers, _ = self._distinct
+        given = ~np.isnan(numbers)
+        people = max(1, int(everybody[given].sum()))
+        true_mean = float(numbers[given] @ everybody[given]) / people
+        held = bool(mean.lower <= true_mean <= mean.upper)
+        return Gap(float((value - self._truth) ** 2), held)
+
+    def picture(self, rng: np.random.Generator) -> OneSurvey:
+        """What one survey shows."""
+        _, mean = self._drawn(rng)
+        return OneSurvey.of_mean(self._truth, mean, "mean of the answers")
+
+    def _drawn(self, rng: np.random.Generator) -> tuple[Whole, Estimate]:
+        """How many of those whom limits are about have each number, and the estimated mean."""
+        _, people = self._distinct
+        everybody, reporting = self.asked.of_counts(people, rng)
+        counts = rng.multinomial(reporting, self._output_law).sum(axis=0)
+        raw = self.law.shape.estimate(Aggregate(int(counts.sum()), counts))
+        return everybody, self.law.asked.estimates(self.asked.scaled(raw)).mean
+
+    @cached_property
+    def _distinct(self) -> tuple[Array, Whole]:
+        """Each number, NaN among them, and how many people have it."""
+        numbers, people = np.unique(self.values, return_counts=True, equal_nan=True)
+        return numbers, people
+
+    @cached_property
+    def _output_law(self) -> Array:
+        """``Pr[report | number]`` of each distinct one."""
+        asking = cast("NumberCollected", self.law.asked)
+        return asking.output_law(self.law.shape, self._distinct[0])
+
+    @cached_property
+    def _answered(self) -> Array:
+        return np.asarray(self.values[~np.isnan(self.values)])
+
+    @cached_property
+    def _truth(self) -> float:
+        return float(self._answered.mean())
