@@ -136,9 +136,7 @@ def _without_formulas(table: pa.Table) -> pa.Table:
     for name in table.column_names:
         column = table[name]
         if pa.types.is_string(column.type):
-            column = pc.replace_substring_regex(
-                column, r"\A([=+\-@\t\r\x00])", r"'\1"
-            )
+            column = pc.replace_substring_regex(column, r"\A([=+\-@\t\r\x00])", r"'\1")
             column = pc.replace_substring_regex(
                 column, r"([;\t\r\n]\"?)([=+\-@])", r"\1'\2"
             )

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from planner.deployment.client.client import Report
 from planner import ItemSet, Level, Survey, plan_survey
+from planner.deployment.client.client import Report
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimate_tables import write_table
 from planner.deployment.collecting.estimating import difference_table, estimates_table
