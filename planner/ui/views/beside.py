@@ -14,7 +14,8 @@ from pyarrow import Table as Columns
 from pyarrow import concat_tables
 
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.estimating import estimates_table, write_table
+from planner.deployment.collecting.estimate_tables import write_table
+from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.collecting.formulas import read_model
 from planner.deployment.collecting.modelling import model_table
 from planner.deployment.collecting.places import REPORT_SUFFIXES
