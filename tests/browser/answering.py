@@ -64,9 +64,11 @@ def serving() -> Iterator[Host]:
         host.address = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield host
-        server.shutdown()
-        thread.join()
+        try:
+            yield host
+        finally:  # or the process would never end
+            server.shutdown()
+            thread.join()
 
 
 def all_of(*items, **keys):
