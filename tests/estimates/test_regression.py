@@ -36,9 +36,11 @@ def forced_response(reports, people, a, b):
 
 
 def supports_variance(a, b):
-    return lambda share: (
-        (b + share * (a - b)) * (1 - b - share * (a - b)) / (a - b) ** 2
-    )
+    def variance(share):
+        chance = b + share * (a - b)
+        return chance * (1 - chance) / (a - b) ** 2
+
+    return variance
 
 
 def test_of_supports_it_is_maximum_likelihood():
@@ -57,17 +59,15 @@ def test_of_supports_it_is_maximum_likelihood():
         return -binom.logpmf(reports, people, chance).sum()
 
     best = minimize(minus_log_likelihood, np.zeros(3), tol=1e-12, method="Nelder-Mead")
-    fitted = fit(
-        NAMES, design, forced_response(reports, people, a, b), supports_variance(a, b)
-    )
+    sums = forced_response(reports, people, a, b)
+    fitted = fit(NAMES, design, sums, supports_variance(a, b))
     assert fitted.coefficients == pytest.approx(best.x, abs=2e-5)
     # At the truth B is A on average: the sandwich is near the inverse of the information.
-    chance = b + shares(design, fitted.coefficients) * (a - b)
-    slope = (a - b) * shares(design, fitted.coefficients)
-    slope = slope * (1 - shares(design, fitted.coefficients))
-    information = (
-        design * (people * slope**2 / (chance * (1 - chance)))[:, None]
-    ).T @ design
+    share = shares(design, fitted.coefficients)
+    chance = b + share * (a - b)
+    slope = (a - b) * share * (1 - share)
+    weights = people * slope**2 / (chance * (1 - chance))
+    information = (design * weights[:, None]).T @ design
     expected = np.sqrt(np.diag(np.linalg.inv(information)))
     assert np.sqrt(np.diag(fitted.covariance)) == pytest.approx(expected, rel=0.1)
 

@@ -5,6 +5,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -53,8 +54,11 @@ def ratio(a, b, i, j):
 
 def kept(a, b, some):
     """Every ordered pair on its own, against ``e^r`` from the series."""
-    pairs = [(i, j, some.demanded(i, j)) for i in range(len(a)) for j in range(len(a))]
-    return all(r == math.inf or ratio(a, b, i, j) <= true_exp(r) for i, j, r in pairs)
+    for i, j in product(range(len(a)), repeat=2):
+        demanded = some.demanded(i, j)
+        if demanded < math.inf and ratio(a, b, i, j) > true_exp(demanded):
+            return False
+    return True
 
 
 def verdict(a, b, some):
@@ -76,7 +80,10 @@ def largest(holds, low, high):
     assert not holds(high)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
+        if holds(middle):
+            low = middle
+        else:
+            high = middle
     return low
 
 
@@ -99,25 +106,26 @@ def test_the_check_equals_all_pairs(rule, seed):
     ends = np.sort(rng.integers(1, D, (2, t)), axis=0)
     ends[1] = np.minimum(ends[1] + 1, D - 1)
     ends[0] = np.minimum(ends[0], ends[1] - 1)
-    b, a = (row.tolist() for row in ends)
-    losses = [math.log(ratio(a, b, i, i)) for i in range(t)]
+    b = ends[0].tolist()
+    a = ends[1].tolist()
+    loss = max(math.log(ratio(a, b, i, i)) for i in range(t))
     # Budgets about as large as the table needs, so that both outcomes are common.
-    epsilons = [min(50.0, max(losses) * rng.uniform(0.5, 1.5) + 1e-9) for _ in range(t)]
+    epsilons = [min(50.0, loss * rng.uniform(0.5, 1.5) + 1e-9) for _ in range(t)]
     if rng.random() < 0.3:
         epsilons = [epsilons[0]] * t
     if rule == "matrix":
-        rule = [
-            [min(50.0, max(losses) * rng.uniform(0.7, 1.7) + 1e-9)] * t
-            for _ in range(t)
-        ]
+        rows = [min(50.0, loss * rng.uniform(0.7, 1.7) + 1e-9) for _ in range(t)]
+        rule = [[budget] * t for budget in rows]
         rule[int(rng.integers(t))][int(rng.integers(t))] = math.inf
     some = levels(epsilons, rule, rng.integers(1, 3, t).tolist())
     if rule == "one-sided":
-        stated = [
-            max(losses) * rng.uniform(0.5, 1.5) if rng.random() < 0.7 else math.inf
-            for _ in losses
-        ]
-        some = replace(some, against=tuple(stated))
+        against = []
+        for _ in range(t):
+            if rng.random() < 0.7:
+                against.append(loss * rng.uniform(0.5, 1.5))
+            else:
+                against.append(math.inf)
+        some = replace(some, against=tuple(against))
     assert verdict(a, b, some) == kept(a, b, some)
 
 
@@ -205,18 +213,21 @@ def test_a_ratio_may_reach_its_bound_and_not_exceed_it(monkeypatch):
 def test_likelihoods_meet_at_the_largest_ratio_exactly(rows):
     """Doubles choose, fractions decide: also where ratios differ in the sixteenth digit."""
     near = [*rows, tuple(10**6 * x + 1 for x in rows[0])]
-    ends = [sorted(row[:2]) + sorted(row[2:]) for row in near]
-    columns = list(zip(*ends, strict=True))
-    likelihoods = Likelihoods(*columns[:2])
-    other = Likelihoods(*columns[2:])
-    assert likelihoods.ratio(other) == max(Fraction(b, c) for a, b, c, d in ends)
-    assert other.ratio(likelihoods) == max(Fraction(d, a) for a, b, c, d in ends)
-    endless = Likelihoods([*likelihoods.least, 0], [*likelihoods.most, 5])
-    never = Likelihoods([*likelihoods.least, 0], [*likelihoods.most, 0])
-    assert Likelihoods([*other.least, 1], [*other.most, 1]).ratio(endless) is None
-    assert never.ratio(
-        Likelihoods([*other.least, 0], [*other.most, 0])
-    ) == likelihoods.ratio(other)
+    first_ends = [sorted(row[:2]) for row in near]
+    second_ends = [sorted(row[2:]) for row in near]
+    first_least, first_most = zip(*first_ends, strict=True)
+    second_least, second_most = zip(*second_ends, strict=True)
+    first = Likelihoods(first_least, first_most)
+    second = Likelihoods(second_least, second_most)
+    assert first.ratio(second) == max(map(Fraction, first_most, second_least))
+    assert second.ratio(first) == max(map(Fraction, second_most, first_least))
+    # A report that one may send and the other not is endlessly likelier; one of neither is nothing.
+    endless = Likelihoods([*first_least, 0], [*first_most, 5])
+    certain = Likelihoods([*second_least, 1], [*second_most, 1])
+    assert certain.ratio(endless) is None
+    never = Likelihoods([*first_least, 0], [*first_most, 0])
+    neither = Likelihoods([*second_least, 0], [*second_most, 0])
+    assert never.ratio(neither) == first.ratio(second)
 
 
 # -- rounding ----------------------------------------------------------------------------------

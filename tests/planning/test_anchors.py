@@ -105,19 +105,25 @@ def test_people_told_of_are_those_of_draws():
     plan = plan_survey(survey_from_text(SURVEY))
     _, anchor = plan.questions
     rng = np.random.default_rng(11)
-    attentive, people, draws = 0.8, 20_000, 3000
-    levels = np.array([0, 0, 1, 1, 1])
-    a = anchor.planned.law.a[levels]
-    b = anchor.planned.law.b[levels]
-    # Of "HIV", which nobody has, and of the known answer.
-    naive = b[0] + (1 - attentive) / 5 * (a[0] - b[0])
-    seen = rng.binomial(people, naive, draws) / people
-    reported = (seen - b[0]) / (a[0] - b[0])
-    share_of_known = b[4] + (attentive + (1 - attentive) / 5) * (a[4] - b[4])
-    seen = rng.binomial(people, share_of_known, draws) / people
-    g = ((seen - b[4]) / (a[4] - b[4]) - 0.2) / 0.8
-    corrected = (reported - (1 - g) * 0.2) / g
-    plain = b[0] * (1 - b[0]) / (a[0] - b[0]) ** 2
+    attentive = 0.8
+    people = 20_000
+    law = anchor.planned.law
+
+    def drawn_shares(level, share):
+        """Estimated shares of 3,000 collections of an answer that this share of people gives."""
+        a = law.a[level]
+        b = law.b[level]
+        supports = rng.binomial(people, b + share * (a - b), 3000)
+        return (supports / people - b) / (a - b)
+
+    # Nobody has "HIV", and all have the known answer; who does not attend gives any of the five.
+    of_rare = drawn_shares(0, (1 - attentive) / 5)
+    of_known = drawn_shares(1, attentive + (1 - attentive) / 5)
+    g = (of_known - 0.2) / 0.8
+    corrected = (of_rare - (1 - g) * 0.2) / g
+    a = law.a[0]
+    b = law.b[0]
+    plain = b * (1 - b) / (a - b) ** 2
     as_exact_as = plain / corrected.var(ddof=1)
     assert as_exact_as == pytest.approx(anchor_cost(anchor).as_exact_as[0.8], rel=0.14)
 

@@ -107,12 +107,12 @@ def test_a_report_hides_among_those_of_its_round(known, parts):
         least = int(binom.ppf(1e-10, 599, 1 / parts))
         most = int(binom.ppf(1 - 1e-10, 599, 1 / parts))
         others = np.unique(np.linspace(least, most, 25).astype(int))
-        ends = [central_delta(blanket, epsilon, 1 + n) for n in others.tolist()]
-        chance = binom.pmf(np.arange(least, most + 1), 599, 1 / parts)
-        deltas = np.interp(
-            np.arange(least, most + 1), others, [end.upper for end in ends]
-        )
-        return float(chance @ deltas)
+        upper = []
+        for number in others.tolist():
+            upper.append(central_delta(blanket, epsilon, 1 + number).upper)
+        in_the_round = np.arange(least, most + 1)
+        chance = binom.pmf(in_the_round, 599, 1 / parts)
+        return float(chance @ np.interp(in_the_round, others, upper))
 
     assert delta(view.shuffled.epsilon) <= 1e-6
     assert parts == 1 or delta(alone.outsiders(1e-6).shuffled.epsilon) > 1e-5
