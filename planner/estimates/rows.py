@@ -23,6 +23,8 @@ NUMBERS = (
 )  # fmt: skip
 RowNames = tuple[Sequence[str], Sequence[str]]  # of levels, and of answers
 _UNKNOWN = Estimate(None, None, np.nan, np.nan)
+_NO_LIMITS = "smoothed by EMS: no limits are known"
+_QUARTILES_ON = "quartiles on the consistent curve, their limits ends of cells"
 _QUANTILES = (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))
 
 
@@ -270,7 +272,39 @@ def ordered_rows(
             upper[len(chosen)] = estimates.users * share.upper
         return lower, upper
 
-    return replace(answers, of_population=of_population)
+    # Quartiles are not numbers of people: they neither add up nor have a variance of theirs.
+    drawn = answers.drawn.copy()
+    drawn[len(rows) - len(_QUANTILES) :] = np.nan
+    return replace(answers, drawn=drawn, of_population=of_population)
+
+
+SMOOTHED = "smoothed curve"
+"""What rows of :func:`smoothed_rows` are of."""
+
+
+def smoothed_rows(rows: AnswerRows, edges: Array, smoothed: Array) -> AnswerRows:
+    """People up to each end of the smoothed curve's finer cells, without limits.
+
+    ``rows`` are those of the question, the first one up to the end of a cell; ``smoothed`` are
+    shares of the people who answered, in cells of equal width between the first and the last of
+    the ``edges`` (:func:`planner.estimates.distribution.smoothed_shares`).
+
+    Examples
+    --------
+    >>> row = AnswerRow("up to 10", Estimate(300.0, 9.0, 280.0, 320.0), whole=1000.0)
+    >>> curve = smoothed_rows(
+    ...     answer_rows(1000, [row]), np.array([0.0, 10.0, 20.0]), np.array([0.1, 0.2, 0.3, 0.4])
+    ... )
+    >>> curve.answers, curve["estimate"].round(6).tolist()
+    (['up to 5', 'up to 10', 'up to 15', 'up to 20'], [100.0, 300.0, 600.0, 1000.0])
+    """
+    ends = end_names(np.linspace(edges[0], edges[-1], smoothed.size + 1))
+    whole = float(rows.whole[0])
+    curve = []
+    for end, share in zip(ends[1:], np.cumsum(smoothed).tolist(), strict=True):
+        people = Estimate(whole * share, None, np.nan, np.nan, _NO_LIMITS)
+        curve.append(AnswerRow(f"up to {end}", people, whole=whole))
+    return answer_rows(rows.users, curve)
 
 
 def _said_of_quantile(name: str, quantile: QuantileEstimate, confidence: float) -> str:
@@ -282,24 +316,19 @@ def _said_of_quantile(name: str, quantile: QuantileEstimate, confidence: float) 
 
 
 def _quantile_rows(estimates: OrderedEstimates, edges: Array | None) -> list[AnswerRow]:
-    """A row for each quartile, in words: of answers, or of a number with cells of these ends."""
+    """A row for each quartile: an answer in words, or a number where cells have these ends."""
     rows = []
     for name, share in _QUANTILES:
         if edges is None:
             quantile = estimates.quantile(share)
             text = _said_of_quantile(name, quantile, estimates.confidence)
+            rows.append(AnswerRow(name, processing=text))
         else:
-            text = f"{name}: {_said_of_number(estimates, edges, share)}"
-        rows.append(AnswerRow(name, processing=text))
+            value, least, most = number_at(estimates, edges, share)
+            # No standard error: by that a quantile is known from numbers that add up.
+            number = Estimate(value, None, least, most, _QUARTILES_ON)
+            rows.append(AnswerRow(name, number))
     return rows
-
-
-def _said_of_number(estimates: OrderedEstimates, edges: Array, share: float) -> str:
-    """Which number a quantile is, and between which it lies."""
-    value, least, most = number_at(estimates, edges, share)
-    limits = f"between {least:.6g} and {most:.6g}"
-    sure = f"with {100 * estimates.confidence:g} % confidence"
-    return f"{value:.6g} on the consistent curve, {limits} {sure}"
 
 
 def end_names(edges: Array) -> list[str]:

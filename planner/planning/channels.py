@@ -364,8 +364,8 @@ def best_ordered_channel(
     ----------
     policy:
         One level of one item per answer, 2 to 257, in order; its names are the answers. Of more
-        than 16 the search looks at sets near those at hand, and proves no bound: the channel has
-        no certificate, and pair budgets of a matrix are refused.
+        than 16 the search looks at sets near those at hand, and the certificate says how near a
+        bound it came; pair budgets of a matrix are refused.
     wanted:
         ``"shares up to"``: the share up to each answer but the last; ``"counts"``: the share of
         each answer; or scores, shape ``(answers,)``: the mean score.

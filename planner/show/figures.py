@@ -417,6 +417,33 @@ def estimates_figure(rows: DataFrame) -> Chart:
     return Chart([line], ("", "people"), turned=True)
 
 
+def distribution_figure(
+    edges: ArrayLike, rows: DataFrame, smoothed: DataFrame
+) -> Chart:
+    """Both curves of a number whose distribution was asked for.
+
+    ``rows`` of an estimates file are those up to the end of each cell but the last, of which the
+    ``edges`` are the ends; ``smoothed`` those of the smoothed curve, the last up to the upper end.
+    """
+    ends = np.asarray(edges, dtype=np.float64)
+    everybody = smoothed["estimate"].iloc[-1]
+    columns = {}
+    for name in ("processed", "joint_lower", "joint_upper"):
+        columns[name] = np.concatenate([[0.0], rows[name], [everybody]])
+    limits = (columns["joint_lower"], columns["joint_upper"])
+    consistent = Line(
+        "consistent; the band holds all of it",
+        ends,
+        columns["processed"],
+        limits=limits,
+    )
+    values = smoothed["answer"].str.removeprefix("up to ").astype(float)
+    fine = np.append(ends[0], values)
+    curve = np.append(0.0, smoothed["estimate"])
+    lines = [consistent, Line("smoothed (EMS), no limits", fine, curve, ORANGE, "dash")]
+    return Chart(lines, ("answer", "people up to the answer"))
+
+
 def over_rounds_figure(rows: DataFrame) -> Chart:
     """The answers with the largest estimates over the rounds, with their intervals as bands."""
     by_answer = rows.groupby("answer")["estimate"].sum()

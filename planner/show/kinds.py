@@ -150,9 +150,9 @@ class _OfSets(KindWords):
 # By the benchmark of distributions (docs/theory/channels.md): where the smoothed curve is nearer,
 # it is by a seventh at most; where it is farther, by up to a half.
 CURVES = (
-    "Results are of the consistent curve, which has limits. The smoothed one (EMS), from Python "
-    "alone, is a little nearer where people are known to be spread smoothly and the budget is 2 "
-    "or more; spikes it flattens."
+    "Results are of the consistent curve, which has limits. The smoothed one (EMS) beside it is a "
+    "little nearer where people are known to be spread smoothly and the budget is 2 or more; "
+    "spikes it flattens."
 )
 
 

@@ -29,9 +29,10 @@ from planner.deployment.collecting.relations import (
 )
 from planner.deployment.collecting.reports import Contradiction, Key
 from planner.deployment.parameters import Parameters
+from planner.estimates.rows import SMOOTHED
 from planner.laws.schema import Document
 from planner.limits import CONFIDENCE, DENOMINATOR, JOINED
-from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.asking import CollectedLaw, OrderedCollected
 from planner.mechanisms.counting import Aggregate
 from planner.policy.budget_text import factor_up
 from planner.show.blocks import (
@@ -50,10 +51,14 @@ from planner.show.blocks import (
     rows_table,
     said,
 )
-from planner.show.figures import estimates_figure, over_rounds_figure
+from planner.show.figures import (
+    distribution_figure,
+    estimates_figure,
+    over_rounds_figure,
+)
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
     from pyarrow import Table as Columns
 
 _Row = Any  # of a table of estimates
@@ -227,6 +232,9 @@ def _question(
     """One question: its answers, what can be told apart, its groups, its rounds, its promise."""
     of_model = of_question[of_question["group"] == MODEL]
     of_question = of_question[of_question["group"] != MODEL]
+    of_curve = of_question["of"] == SMOOTHED
+    smoothed = of_question[of_curve & (of_question["group"] == "")]
+    of_question = of_question[~of_curve]
     everybody = of_question[of_question["group"] == ""]
     ordered = law.asked.in_order
     rounds = everybody[everybody["of"].str.startswith("round ")]
@@ -235,6 +243,10 @@ def _question(
     parts_shown = ("", last, "average of rounds", ATTENTION, CORRECTED, *up_to)
     for part in dict.fromkeys(parts_shown):
         rows = everybody[(everybody["of"] == part) & everybody["estimate"].notna()]
+        quartiles = _are_quartiles(rows)
+        if quartiles.any():
+            yield _answers(rows[quartiles], part or "Quartiles", confidence)
+            rows = rows[~quartiles]
         if not len(rows):
             continue
         in_order = ordered or part in up_to
@@ -242,7 +254,7 @@ def _question(
             rows = rows.sort_values("estimate", ascending=False, kind="stable")
         few = rows.head(_MOST_ANSWERS)
         left = len(rows) - _MOST_ANSWERS
-        yield _answers(few, part, confidence)
+        yield _answers(few, part, confidence, smoothed)
         yield from said(
             [
                 f"... and {left:,} more answers, in the table of all estimates."
@@ -257,6 +269,7 @@ def _question(
                 f"Estimated people by answer; bars are {percent(confidence)} intervals."
             )
             yield Figure("People by answer", draw, alt, key, "page")
+    yield from _curve_blocks(law, everybody, smoothed, confidence)
     if len(rounds):
         draw = partial(over_rounds_figure, rounds[rounds["estimate"].notna()])
         alt = "Estimates of the largest answers, round by round; bands are "
@@ -281,6 +294,26 @@ def _question(
             f"No report changes the odds between two answers more than {used}-fold."
         )
         yield from said([promise], "proof")
+
+
+def _are_quartiles(rows: DataFrame) -> Series[bool]:
+    """Which rows are quartiles of a number: they have neither a share nor a standard error."""
+    return rows["share"].isna() & rows["standard_error"].isna()
+
+
+def _curve_blocks(
+    law: CollectedLaw, everybody: DataFrame, smoothed: DataFrame, confidence: float
+) -> Iterator[Block]:
+    """The picture of a number's distribution, where that was asked for."""
+    if not len(smoothed) or not isinstance(law.asked, OrderedCollected):
+        return
+    edges = law.asked.edges
+    assert edges is not None  # noqa: S101 - of numbers alone there is a smoothed curve
+    up_to = everybody[everybody["of"] == ""].head(len(edges) - 2)
+    draw = partial(distribution_figure, edges, up_to, smoothed)
+    alt = "People up to each value: the consistent curve with its "
+    alt += f"{confidence:.0%} band, and the smoothed one."
+    yield Figure("People up to each value", draw, alt, f"curve {law.name}", "page")
 
 
 def _model_blocks(rows: DataFrame, confidence: float) -> Iterator[Block]:
@@ -336,7 +369,10 @@ def _open_limits(lower: float, upper: float) -> str:
     return f"at most {upper:.3g}" if isnan(lower) else f"at least {lower:.3g}"
 
 
-def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
+def _answers(
+    rows: DataFrame, part: str, confidence: float, smoothed: DataFrame | None = None
+) -> Table:
+    """Answers and their estimates, beside them those of a ``smoothed`` curve if there is one."""
     columns = [
         column("answer", rows["answer"]),
         column("estimate", map(_estimate, rows.itertuples()), str),
@@ -346,6 +382,11 @@ def _answers(rows: DataFrame, part: str, confidence: float) -> Table:
     ]
     if rows["processed"].notna().any():
         columns.append(column("processed", map(_processed, rows.itertuples()), str))
+    if smoothed is not None and len(smoothed):
+        written = map(_estimate, smoothed.itertuples())
+        curve = dict(zip(smoothed["answer"], written, strict=True))
+        cells = [curve.get(answer, "") for answer in rows["answer"]]
+        columns.append(column("smoothed", cells, str))
     if rows["share"].notna().any():
         columns.insert(2, column("share", map(_share, rows.itertuples()), str))
     return Table(part or "Estimates", tuple(columns), "everybody")

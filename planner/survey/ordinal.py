@@ -20,7 +20,7 @@ from planner.survey.question import Levelled
 CHANNEL = "channel"
 
 
-MAX_ORDERED_ANSWERS = 256  # of more than 16 a channel is searched, and no bound proven
+MAX_ORDERED_ANSWERS = 256  # of more than 16 the best channel is not proven
 
 
 class Ordinal(Levelled):

@@ -1,17 +1,18 @@
 """The distribution of a number: cells, curves, limits."""
 
-import re
-
 import numpy as np
 import pytest
 
+from planner.deployment.collecting.collector import Collection
+from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import survey_parameters
 from planner.estimates.channel import estimate_ordered
-from planner.estimates.rows import number_at
+from planner.estimates.rows import SMOOTHED, number_at
 from planner.planning.distribution import cell_of, plan_distribution, with_cells
 from planner.planning.mean import expected_curve
 from planner.planning.plan import plan_survey
 from planner.show.figures import seen_figure
+from planner.show.results import result_blocks
 from planner.survey.levels import NumericDomain
 from planner.survey.numeric import Numeric
 from planner.survey.survey import Survey, survey_from_text, survey_text
@@ -211,11 +212,61 @@ def test_results_say_quartiles_in_the_unit_of_the_number(answers):
     people = np.bincount((answers // 20).astype(int), minlength=5)
     rows = law.rows([law.draw_aggregate(people, np.random.default_rng(4))], 0.95)
     assert rows.answers[:4] == ["up to 20", "up to 40", "up to 60", "0 to 20"]
-    (said,) = [text for text in rows.processing if text.startswith("median")]
-    value, least, most = re.findall(r"[\d.]+", said)[:3]
-    assert abs(float(value) - np.median(answers)) < 2
-    assert least == "40"
-    assert most == "60"
+    place = rows.answers.index("median")
+    assert abs(rows["estimate"][place] - np.median(answers)) < 2
+    assert (rows["lower"][place], rows["upper"][place]) == (40, 60)
+
+
+def test_files_have_quartiles_and_the_smoothed_curve_of_all_and_of_each_group(answers):
+    """Of two groups, the second 20 younger: their medians' limits of 95 % are cells apart."""
+    plan = plan_survey(Survey("s", PEOPLE, (AGE.replacing(cells=8, refusals=0.0),)))
+    parameters = survey_parameters(plan)
+    (law,) = parameters.questions
+    rng = np.random.default_rng(9)
+    groups = {}
+    for name, ages in (("older", answers), ("younger", np.maximum(answers - 20, 0))):
+        people = np.bincount((ages // 10).astype(int), minlength=8)
+        groups[name] = {("age", None): law.draw_aggregate(people, rng)}
+    table = estimates_table(
+        parameters, groups["older"], grouped=("part", groups)
+    ).to_pandas()
+    everybody = table[table["group"] == ""]
+    median = everybody[everybody["answer"] == "median"].iloc[0]
+    assert median["lower"] <= np.median(answers) <= median["upper"]
+    assert median["upper"] - median["lower"] <= 20
+    medians = table[table["answer"] == "median"].set_index("group")
+    younger = medians.loc["part = younger"]
+    older = medians.loc["part = older"]
+    assert younger["upper"] <= older["lower"]
+    for group in ("", "part = older", "part = younger"):
+        of_group = table[(table["group"] == group) & (table["of"] == SMOOTHED)]
+        assert len(of_group) == 256
+        assert of_group["answer"].iloc[-1] == "up to 80"
+        assert (of_group["share"].diff().dropna() >= 0).all()
+        assert of_group["share"].iloc[-1] == pytest.approx(1)
+        assert of_group["lower"].isna().all()
+    # The share up to 50 on both curves, of people of whom a third is below it.
+    smoothed = everybody[everybody["of"] == SMOOTHED].set_index("answer")["share"]
+    assert smoothed["up to 50"] == pytest.approx((answers <= 50).mean(), abs=0.03)
+
+
+def test_a_picture_of_results_has_both_curves(answers):
+    plan = plan_survey(Survey("s", PEOPLE, (AGE.replacing(cells=4, refusals=0.0),)))
+    parameters = survey_parameters(plan)
+    (law,) = parameters.questions
+    people = np.bincount((answers // 20).astype(int), minlength=4)
+    sums = {("age", None): law.draw_aggregate(people, np.random.default_rng(4))}
+    table = estimates_table(parameters, sums)
+    blocks = result_blocks(parameters, Collection({}, (), (), 0), table, 0.95)
+    (figure,) = [block for block in blocks if getattr(block, "key", "") == "curve age"]
+    consistent, smoothed = figure.draw().lines
+    assert list(consistent.x) == [0, 20, 40, 60, 80]
+    lower, upper = consistent.limits
+    assert (lower <= upper).all()
+    for line in (consistent, smoothed):
+        assert line.values[0] == 0
+        assert line.values[-1] == pytest.approx(PEOPLE)
+        assert (np.diff(line.values) >= 0).all()
 
 
 def test_a_simulation_takes_numbers(answers):

@@ -5,6 +5,7 @@ import pytest
 
 from planner import PrivacyPolicy, best_ordered_channel
 from planner.mechanisms.rounding import drawn_channel, integers_of
+from planner.solvers.ordered_bound import least_error
 from planner.solvers.ordered_search import solve_many_answers
 from tests.refusals import refused
 
@@ -48,11 +49,45 @@ def test_weights_and_an_answer_outside_the_order_are_searched_for():
     )
 
 
-def test_eighteen_answers_keep_every_pair_as_integers_and_claim_no_bound():
+@pytest.mark.parametrize(
+    ("epsilons", "no_answer", "nearest"),
+    [
+        ([0.5] * 12, False, 0.99),  # how near the bound comes to the proven optimum
+        ([1.0] * 9, False, 0.97),
+        ([1.0] * 10, True, 0.9),
+        ([2.0] * 12, False, 0.75),
+        ([6.0] * 10, False, 0.0),
+        ([0.5] * 4 + [2.0] * 8, False, 0.5),
+    ],
+)
+def test_no_bound_is_above_the_proven_optimum(epsilons, no_answer, nearest):
+    policy = PrivacyPolicy(epsilons, [1] * len(epsilons))
+    proven = best_ordered_channel(policy, no_answer=no_answer, tolerance=1e-4)
+    judged = proven.scenarios[0].directions @ proven.wanted
+    bound = least_error(policy, judged, reached=0.0)  # that of information alone
+    assert nearest * proven.worst_error <= bound <= proven.worst_error
+
+
+def test_people_with_few_of_the_answers_are_not_easier_to_ask():
+    """At budget 4 the bound is that of sixteen answers: 63 shares are 15 of them, 63/15 times."""
+    of_sixteen = best_ordered_channel(PrivacyPolicy([4.0] * 16, [1] * 16))
+    policy = PrivacyPolicy([4.0] * 61, [1] * 61)
+    bound = least_error(policy, np.tri(61)[:-1], reached=100.0)
+    proven = of_sixteen.certificate.lower_bound
+    assert bound == pytest.approx(60 / 15 * proven, rel=0.02)
+
+
+@pytest.mark.parametrize(("answers", "gap"), [(32, 0.03), (64, 0.06)])
+def test_the_search_ends_near_the_bound_of_many_answers(answers, gap):
+    channel = best_ordered_channel(PrivacyPolicy([1.0] * answers, [1] * answers))
+    assert channel.certificate.over == "mechanisms"
+    assert 0 < channel.certificate.relative_gap < gap
+
+
+def test_eighteen_answers_keep_every_pair_as_integers():
     policy = PrivacyPolicy([1.0] * 9 + [2.0] * 9, [1] * 18)
     channel = best_ordered_channel(policy)
     integers = integers_of(drawn_channel(channel)).astype(object)
-    assert channel.certificate is None
     assert (integers.sum(axis=1) == 2**32).all()
     for first, row in enumerate(integers):
         for second, other in enumerate(integers):

@@ -27,14 +27,17 @@ from planner.deployment.collecting.weighting import GroupWeights, weighted_rows
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.estimates.cross_table import CrossTable
+from planner.estimates.distribution import smoothed_shares
 from planner.estimates.rows import (
+    SMOOTHED,
     AnswerRows,
     differences,
     joined,
     population_rows,
+    smoothed_rows,
 )
 from planner.limits import CONFIDENCE
-from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.asking import CollectedLaw, OrderedCollected
 from planner.mechanisms.counting import Aggregate, stacked
 
 COLLECTION = "collection"  # of which of two a row is
@@ -105,10 +108,13 @@ class _Answered:
         By the question's name, and of which rounds or part of it they are.
     related:
         Each with the joint question's name.
+    curves:
+        The smoothed curve of each number whose distribution is asked for, by its name.
     """
 
     rows: dict[RowsName, AnswerRows]
     related: list[tuple[str, CrossTable]]
+    curves: dict[str, AnswerRows]
 
     def without_groups(self, parameters: Parameters) -> _Answered:
         """The same with the reason where groups have no rows of their own."""
@@ -136,6 +142,7 @@ class _Estimating:
         """
         rows: dict[RowsName, AnswerRows] = {}
         related: list[tuple[str, CrossTable]] = []
+        curves: dict[str, AnswerRows] = {}
         for question in self.parameters.questions:
             name = question.name
             law = question
@@ -161,7 +168,8 @@ class _Estimating:
                     rows[name, part] = of_part
                 for table in tables:
                     related.append((name, table))
-        return _Answered(rows, related)
+            curves |= _smoothed_curve(law, rows[name, ""], counted[0])
+        return _Answered(rows, related, curves)
 
     def tables(self, answered: _Answered, group: str = "") -> Iterator[pa.Table]:
         """The rows of all, or of the people of a group."""
@@ -172,6 +180,8 @@ class _Estimating:
             yield table_of(name, rows, group, limits=POPULATION)
         for question, table in answered.related:
             yield from self._relation_tables(question, table, group)
+        for question, curve in answered.curves.items():
+            yield table_of((question, SMOOTHED), curve, group)
 
     def group_tables(
         self, variable: str, parts: Mapping[str, Sums]
@@ -305,6 +315,20 @@ def in_one_table(by_part: Mapping[str, pa.Table]) -> pa.Table:
             table = table.set_column(position, "group", pa.array(groups, pa.string()))  # noqa: PLW2901
         tables.append(table)
     return pa.concat_tables(tables)
+
+
+def _smoothed_curve(
+    law: CollectedLaw, rows: AnswerRows, counted: Aggregate
+) -> dict[str, AnswerRows]:
+    """Rows of the smoothed curve, by the question's name, where a distribution is asked for."""
+    asked = law.asked
+    if not isinstance(asked, OrderedCollected) or asked.edges is None:
+        return {}
+    report_law = law.shape.estimate(counted).law
+    # A row of the matrix for each cell, in their order, and one for no answer.
+    matrix = report_law.matrix[list(asked.order)]
+    smoothed = smoothed_shares(matrix, counted.counts, asked.cells)
+    return {law.name: smoothed_rows(rows, asked.edges, smoothed)}
 
 
 def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> None:
