@@ -24,15 +24,17 @@ DURATIONS = Path(
 )  # beside the changed sources, where mutmut runs the tests
 
 
-def mutmut(*words: str, told: bool = False) -> str:
+def mutmut(*words: str, captured: bool = False) -> str:
     """Run it; what it said, where that is asked for."""
     command = [str(Path(sys.executable).with_name("mutmut")), *words]
-    return subprocess.run(command, capture_output=told, text=True, check=True).stdout  # noqa: S603
+    return subprocess.run(
+        command, capture_output=captured, text=True, check=True
+    ).stdout  # noqa: S603
 
 
 def statuses() -> list[tuple[str, str]]:
     """Name and status of each mutant, as ``mutmut results`` tells them."""
-    printed = mutmut("results", "--all", "true", told=True)
+    printed = mutmut("results", "--all", "true", captured=True)
     pairs = (
         line.strip().rsplit(": ", 1) for line in printed.splitlines() if ": " in line
     )
@@ -41,7 +43,7 @@ def statuses() -> list[tuple[str, str]]:
 
 def loosens(name: str) -> bool:
     """Whether a mutant differs from the code in a ``strict`` alone."""
-    difference = mutmut("show", name, told=True).splitlines()
+    difference = mutmut("show", name, captured=True).splitlines()
     changed = [line[1:] for line in difference if re.match(r"[+-](?![+-]{2} )", line)]
     return len({re.sub(r",\s*(strict=\w+)?\s*\)", ")", line) for line in changed}) == 1
 

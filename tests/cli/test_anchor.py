@@ -29,8 +29,8 @@ ATTENTIVE = 0.7
 @pytest.fixture(scope="module")
 def estimates(tmp_path_factory):
     """Results of 6,000 people, of whom three in ten tick anything, by report of each question."""
-    place = tmp_path_factory.mktemp("anchor")
-    survey = place / "clinic.toml"
+    folder = tmp_path_factory.mktemp("anchor")
+    survey = folder / "clinic.toml"
     survey.write_text(SURVEY)
     rng = np.random.default_rng(6)
     attends = rng.random(6000) < ATTENTIVE
@@ -42,13 +42,15 @@ def estimates(tmp_path_factory):
         f"{ANSWERS[k]},{ANSWERS[anchor]}"
         for k, anchor in zip(diagnosis, check, strict=True)
     ]
-    answers = place / "answers.csv"
+    answers = folder / "answers.csv"
     answers.write_text("\n".join(["diagnosis,check", *rows]) + "\n")
-    parameters = place / "clinic.json"
+    parameters = folder / "clinic.json"
     planned = " ".join(shown("plan", survey, "--out", parameters).split())
-    shown("perturb", parameters, "--data", answers, "--out", place / "reports")
-    page = place / "results.html"
-    text = shown("aggregate", parameters, place / "reports", "--json", "--report", page)
+    shown("perturb", parameters, "--data", answers, "--out", folder / "reports")
+    page = folder / "results.html"
+    text = shown(
+        "aggregate", parameters, folder / "reports", "--json", "--report", page
+    )
     return planned, json.loads(text)["estimates"], page.read_text(encoding="utf-8")
 
 

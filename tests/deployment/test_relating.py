@@ -105,7 +105,7 @@ MOOD = Ordinal("mood", [Level("any", 5.0, ["low", "middle", "high"])], ask="And 
 @pytest.fixture(scope="module")
 def scales(tmp_path_factory):
     """Parameters and estimates of two scales of which a higher answer goes with a lower one."""
-    place = tmp_path_factory.mktemp("scales")
+    folder = tmp_path_factory.mktemp("scales")
     rng = np.random.default_rng(8)
     survey = Survey("s", 4000, (PAIN, MOOD, Joint("both", ("pain", "mood"))))
     parameters = survey_parameters(plan_survey(survey))
@@ -114,24 +114,24 @@ def scales(tmp_path_factory):
     pain = np.array(["none", "mild", "strong"], dtype=object)[steps]
     pain[:200] = ""  # who leaves it out is unsure
     rows = zip(pain, np.array(["low", "middle", "high"])[turned], strict=True)
-    answers = place / "answers.csv"
+    answers = folder / "answers.csv"
     answers.write_text("\n".join(["pain,mood", *map(",".join, rows)]) + "\n")
-    perturb_file(parameters, answers, place / "reports.parquet")
-    collection = collect(parameters, [place / "reports.parquet"])
+    perturb_file(parameters, answers, folder / "reports.parquet")
+    collection = collect(parameters, [folder / "reports.parquet"])
     return survey, parameters, collection, estimates_table(parameters, collection.sums)
 
 
 def test_scales_keep_their_order_in_a_joint_question(scales):
     _, parameters, _, table = scales
-    own = table.to_pandas().set_index(["of", "answer"])
-    assert own.loc["pain"].index.tolist() == ["none", "mild", "strong", "unsure"]
-    assert own.loc["pain"].loc["unsure", "estimate"] == pytest.approx(200, abs=150)
-    both = own.loc["pain with mood"]
+    indexed = table.to_pandas().set_index(["of", "answer"])
+    assert indexed.loc["pain"].index.tolist() == ["none", "mild", "strong", "unsure"]
+    assert indexed.loc["pain"].loc["unsure", "estimate"] == pytest.approx(200, abs=150)
+    both = indexed.loc["pain with mood"]
     assert both.loc["gamma", "lower"] < both.loc["gamma", "estimate"] < -0.5
     assert both.loc["gamma", "p"] < 1e-6
-    up_to = own.loc["pain up to"]
+    up_to = indexed.loc["pain up to"]
     assert up_to.index.tolist() == ["none", "mild"]
-    sums = own.loc["pain"]["estimate"].cumsum()
+    sums = indexed.loc["pain"]["estimate"].cumsum()
     assert up_to["estimate"].tolist() == pytest.approx(sums[:2].tolist())
     (pain, mood) = parameters.joint["both"]
     assert pain.in_order == 3
@@ -142,9 +142,9 @@ def test_scales_keep_their_order_in_a_joint_question(scales):
 def test_gamma_and_shares_up_to_an_answer_are_shown(scales):
     _, parameters, collection, table = scales
     blocks = result_blocks(parameters, collection, table, 0.95)
-    said = " ".join(one.text for one in blocks if isinstance(one, Sentence))
+    said = " ".join(block.text for block in blocks if isinstance(block, Sentence))
     assert "Goodman and Kruskal's gamma -0." in said
-    titles = [one.title for one in blocks if isinstance(one, Table)]
+    titles = [block.title for block in blocks if isinstance(block, Table)]
     assert "pain up to" in titles
 
 

@@ -57,11 +57,13 @@ def test_gamma_is_that_of_people_compared_two_by_two():
     rows, columns = np.divmod(people, 4)
     agreeing = 0
     opposite = 0
-    for one in range(people.size):
-        for other in range(one):
+    for person in range(people.size):
+        for other in range(person):
             # The last column is outside the order.
-            if max(columns[one], columns[other]) < 3:
-                direction = (rows[one] - rows[other]) * (columns[one] - columns[other])
+            if max(columns[person], columns[other]) < 3:
+                direction = (rows[person] - rows[other]) * (
+                    columns[person] - columns[other]
+                )
                 agreeing += direction > 0
                 opposite += direction < 0
     expected = (agreeing - opposite) / (agreeing + opposite)

@@ -17,15 +17,15 @@ USERS = 100_000
 
 
 def shares(question, shape):
-    found = made_up_answers(question, USERS, shape, np.random.default_rng(1))
-    return dict(zip(found.labels, found.counts / found.counts.sum(), strict=True))
+    answers = made_up_answers(question, USERS, shape, np.random.default_rng(1))
+    return dict(zip(answers.labels, answers.counts / answers.counts.sum(), strict=True))
 
 
 def test_answers_to_a_scale_lie_in_the_middle_of_its_order():
-    found = shares(SCALE, shapes_of(SCALE)[0])
-    assert found["rarely"] > 10 * found["never"]
-    assert found["never"] == pytest.approx(found["always"], rel=0.2)
-    assert found["unknown"] == pytest.approx(0.1, abs=0.01)
+    made_up = shares(SCALE, shapes_of(SCALE)[0])
+    assert made_up["rarely"] > 10 * made_up["never"]
+    assert made_up["never"] == pytest.approx(made_up["always"], rel=0.2)
+    assert made_up["unknown"] == pytest.approx(0.1, abs=0.01)
 
 
 def test_answers_of_a_choice_are_few_and_frequent_or_even():
@@ -37,7 +37,7 @@ def test_answers_of_a_choice_are_few_and_frequent_or_even():
 
 def test_numbers_lie_around_the_expected_mean_and_some_are_missing():
     question = Numeric("age", 0, 100, epsilon=1.0, mean=40, sd=10)
-    found = made_up_numbers(question, USERS, 0.2, np.random.default_rng(1))
-    assert np.isnan(found).mean() == pytest.approx(0.2, abs=0.01)
-    assert np.nanmean(found) == pytest.approx(40, abs=0.3)
-    assert np.nanmin(found) >= 0
+    numbers = made_up_numbers(question, USERS, 0.2, np.random.default_rng(1))
+    assert np.isnan(numbers).mean() == pytest.approx(0.2, abs=0.01)
+    assert np.nanmean(numbers) == pytest.approx(40, abs=0.3)
+    assert np.nanmin(numbers) >= 0

@@ -254,13 +254,12 @@ def test_ordered_answers_err_as_predicted_and_their_bands_hold():
     results = trial.run(500, rng(5))
     assert [result.name for result in results] == ["channel", "subset-design", "grr"]
     agree(results)
-    for one in results:
+    for result in results:
         # Both shares at once by Bonferroni: at least 95 %, at most what one share alone would.
-        assert 0.95 - MOST * np.sqrt(0.95 * 0.05 / 500) < one.covered < 0.995
-    one = trial.one("channel", rng())
-    assert np.all(
-        np.abs(one.values - [0.5, 0.8]) < MOST * np.sqrt(np.diag(one.covariance))
-    )
+        assert 0.95 - MOST * np.sqrt(0.95 * 0.05 / 500) < result.covered < 0.995
+    survey = trial.one("channel", rng())
+    errors = np.sqrt(np.diag(survey.covariance))
+    assert (np.abs(survey.values - [0.5, 0.8]) < MOST * errors).all()
     assert trial.shares_up_to.tolist() == [0.5, 0.8, 1.0]
 
 
@@ -277,10 +276,8 @@ def test_shares_of_those_with_another_answer_err_as_predicted_and_their_bands_ho
     assert 0.95 - MOST * np.sqrt(0.95 * 0.05 / 1000) < result.covered < 0.995
     survey = trial.one("channel", rng())
     assert survey.answers == ("0", "1-4", "5+")
-    assert np.all(
-        np.abs(survey.values - [0.5, 0.875])
-        < MOST * np.sqrt(np.diag(survey.covariance))
-    )
+    errors = np.sqrt(np.diag(survey.covariance))
+    assert (np.abs(survey.values - [0.5, 0.875]) < MOST * errors).all()
 
 
 def test_means_err_as_predicted_and_their_intervals_hold():
@@ -288,13 +285,13 @@ def test_means_err_as_predicted_and_their_intervals_hold():
     assert trial.missing == np.isnan(numbers(20_000)).sum()
     results = {result.name: result for result in trial.run(600, rng(7))}
     assert set(results) == {"bisample-md", "channel"}
-    for one in results.values():
-        agree([one])
-        assert abs(one.covered - 0.95) < MOST * np.sqrt(0.95 * 0.05 / 600)
+    for result in results.values():
+        agree([result])
+        assert abs(result.covered - 0.95) < MOST * np.sqrt(0.95 * 0.05 / 600)
     assert results["channel"].error < 0.95 * results["bisample-md"].error
-    one = trial.one("channel", rng())
-    assert one.lower < one.estimates < one.upper
-    assert one.truth == np.nanmean(numbers(20_000))
+    survey = trial.one("channel", rng())
+    assert survey.lower < survey.estimates < survey.upper
+    assert survey.truth == np.nanmean(numbers(20_000))
 
 
 def test_a_seed_repeats_the_figures_whatever_else_runs():
@@ -312,9 +309,9 @@ def test_one_survey_shows_the_most_frequent_with_intervals_that_cover():
     """2,000 surveys of 4 items: a share outside 0.95 +- 0.025 has a chance below 1e-6."""
     answers = AnswerCounts(tuple("abcd"), np.array([1000, 5000, 0, 4000]))
     trial = tried(Categorical("q", (Level("all", 1.0, tuple("abcd")),)), answers)
-    found = trial.one("opt0", rng(), most=3)
-    assert found.labels == ("b", "d", "a")
-    assert found.truth.tolist() == [5000, 4000, 1000]
+    shown = trial.one("opt0", rng(), most=3)
+    assert shown.labels == ("b", "d", "a")
+    assert shown.truth.tolist() == [5000, 4000, 1000]
     draw = rng(2)
     every = (trial.one("opt0", draw) for _ in range(2000))
     held = [
