@@ -27,9 +27,8 @@ DURATIONS = Path(
 def mutmut(*words: str, captured: bool = False) -> str:
     """Run it; what it said, where that is asked for."""
     command = [str(Path(sys.executable).with_name("mutmut")), *words]
-    return subprocess.run(
-        command, capture_output=captured, text=True, check=True
-    ).stdout  # noqa: S603
+    done = subprocess.run(command, capture_output=captured, text=True, check=True)  # noqa: S603
+    return done.stdout
 
 
 def statuses() -> list[tuple[str, str]]:
