@@ -99,8 +99,8 @@ class Form(NamedTuple):
     """What the page shows of a kind of question; what was typed for another one is kept.
 
     ``columns`` are those of its table of levels, ``cells`` its own, and ``small`` says which error
-    is made small. It ``starts`` with what it cannot do without. ``more`` says whether there is more
-    to choose.
+    is made small. It ``starts`` with what it cannot do without; ``has_drawer`` if there is more to
+    choose.
     """
 
     label: str
@@ -108,7 +108,7 @@ class Form(NamedTuple):
     cells: tuple[str, ...] = ()
     small: str = ""
     starts: Mapping[str, Any] = {}
-    more: bool = True
+    has_drawer: bool = True
 
 
 _LEVEL_FIELDS = ("name", "epsilon", "items")
@@ -134,12 +134,12 @@ KIND_WORDS = {
         starts={"lower": "0", "upper": "100", "epsilon": "1"},
     ),
     JOINT: Form("two answers that go together"),
-    ANCHOR: Form("an answer that is known (attention check)", more=False),
+    ANCHOR: Form("an answer that is known (attention check)", has_drawer=False),
     "sampled-choice": Form(
         "a rare answer (Sampling Privacy)",
         (*_LEVEL_FIELDS, "yes_counts"),
         starts={"sampling": {"relies_on": "aggregates-only"}},
-        more=False,
+        has_drawer=False,
     ),
 }
 TABLE_COLUMNS = (*_SIDED, *_OPTIONAL_FIELDS, "yes_counts")
@@ -190,7 +190,9 @@ def kind_of(question: Document) -> str:
 def described_by(question: Document) -> type[BaseQuestion]:
     """The class that describes a question of its kind."""
     kind = kind_of(question)
-    return QUESTIONS["categorical" if kind == ANCHOR else kind]
+    if kind == ANCHOR:
+        kind = "categorical"
+    return QUESTIONS[kind]
 
 
 def of_distribution(question: Document) -> bool:
@@ -205,7 +207,9 @@ def form_of(question: Document) -> Form:
 
 def set_kind(question: Document, kind: str) -> None:
     """Make it a question of this kind, with what that cannot do without."""
-    question["kind"] = "categorical" if kind == ANCHOR else kind
+    question["kind"] = kind
+    if kind == ANCHOR:
+        question["kind"] = "categorical"
     for key in ("mechanism", "anchor", "known"):  # which another kind may not have
         question.pop(key, None)
     form = KIND_WORDS[kind]
@@ -246,11 +250,11 @@ def joinable(document: Document) -> list[int]:
 def anchored(document: Document) -> list[Document]:
     """The questions that may have an anchor: choices asked once, and in no joint question."""
     parts = joint_of(document)
-    return [
-        question
-        for number, question in enumerate(document["question"])
-        if kind_of(question) == "categorical" and number not in parts
-    ]
+    questions = []
+    for number, question in enumerate(document["question"]):
+        if kind_of(question) == "categorical" and number not in parts:
+            questions.append(question)
+    return questions
 
 
 def answers_of(question: Document) -> list[str]:
@@ -289,9 +293,10 @@ def rename_question(document: Document, number: int, name: str) -> None:
     if joint is None:
         return
     question = document["question"][joint]
-    parts = [text_of(part) for part in question["of"]]
+    parts = list(map(text_of, question["of"]))
     named_after = " and ".join(parts)
-    question["of"] = [name if part == before else part for part in parts]
+    parts[parts.index(before)] = name
+    question["of"] = parts
     if question.get("name") == named_after:
         question["name"] = " and ".join(question["of"])
 
@@ -332,8 +337,10 @@ def _foreign_keys(question: Document) -> set[str]:
             return set(_DERIVED)
         case "anchor":
             return {"level", "rule", "label", *_OF_THE_WHOLE}
+        case "numeric" if of_distribution(question):
+            return set(OF_A_MEAN)
         case "numeric":
-            return {"cells"} if not of_distribution(question) else set(OF_A_MEAN)
+            return {"cells"}
     return set()
 
 
@@ -349,7 +356,9 @@ def cell_of(mistake: Mistake) -> Where:
     where = mistake.where
     argument = mistake.error.argument
     if where and isinstance(where[-1], int):
-        table = "level." if "level" in where else ""
+        table = ""
+        if "level" in where:
+            table = "level."
         if f"{table}{argument}" in CELLS:
             return (*where, argument)
         if argument in ("sets", "[question.sets]"):
@@ -365,9 +374,13 @@ def sentence_of(mistake: Mistake, *, at_its_field: bool = False) -> str:
     error = mistake.error
     where = cell_of(mistake)
     names = [part for part in where if isinstance(part, str)]
-    key = names[-1] if names else ""
+    key = ""
+    if names:
+        key = names[-1]
     cell = CELLS.get(".".join(names)) or CELLS.get(".".join(names[1:]))
-    place = () if at_its_field else error.place
+    where_said = error.place
+    if at_its_field:
+        where_said = ()
     remedy = error.remedy
     if cell is not None and cell.remedy and remedy.startswith("Write "):
         remedy = cell.remedy
@@ -375,15 +388,17 @@ def sentence_of(mistake: Mistake, *, at_its_field: bool = False) -> str:
         label = _LABELS.get(key, error.argument)
         if cell is not None:
             label = cell.short_label
-        reason = f"{', '.join((*place, label))} is still empty"
+        reason = f"{', '.join((*where_said, label))} is still empty"
         if not error.allowed:
             remedy = ""
         return InputError.because(key, reason, remedy).worded(label_of)
     argument = error.argument
     if cell is not None and argument.startswith(key):  # a cell of a matrix says which
         argument = cell.short_label + argument.removeprefix(key)
-    said = error.at(*place, argument=argument)
-    shown = InputError(argument, said.value, said.allowed, remedy, said.problem, place)
+    said = error.at(argument=argument)
+    shown = InputError(
+        said.argument, said.value, said.allowed, remedy, said.problem, where_said
+    )
     return shown.worded(label_of)
 
 
@@ -422,7 +437,10 @@ def label_of(key: str) -> str:
 
 def texts_of(rows: Sequence[Document]) -> list[FieldRow]:
     """The rows of a table of levels as they are shown, blank cells included."""
-    return [{key: text_of(row.get(key), key) for key in TABLE_COLUMNS} for row in rows]
+    shown = []
+    for row in rows:
+        shown.append({key: text_of(row.get(key), key) for key in TABLE_COLUMNS})
+    return shown
 
 
 def stem_of(survey: Survey) -> str:

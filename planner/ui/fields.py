@@ -7,7 +7,7 @@ change at once, even when the page is left with the same tap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -43,21 +43,22 @@ def kept(
     *table, key = path.split(".")
     if cell.options:
         settings.setdefault("options", cell.options)
-    usual_widget = "selectbox" if "options" in settings else "text_input"
-    widget = cell.widget or usual_widget
-    start: Any = ""
-    if widget == "toggle":
-        start = False
-    elif "options" in settings:
-        start = next(iter(settings["options"]))
-    inner = holder.get(table[0], {}) if table else holder
+    widget = cell.widget
+    if not widget:
+        widget = "selectbox" if "options" in settings else "text_input"
+    start = _usual(widget, settings.get("options"))
+    inner = holder
+    if table:
+        inner = holder.get(table[0], {})
     value = inner.get(key, start)
     if widget == "text_input":
         settings.setdefault("placeholder", cell.empty or "needed")
         value = text_of(value, key)
 
     def take(typed: Any) -> None:
-        home = holder.setdefault(table[0], {}) if table else holder
+        home = holder
+        if table:
+            home = holder.setdefault(table[0], {})
         if typed != start:
             home[key] = typed
             return
@@ -80,8 +81,17 @@ def kept(
     message_below(slot, where)
 
 
+def _usual(widget: str, options: Iterable[Any] | None) -> Any:
+    """What an empty cell means: off, the first of some options, or nothing typed."""
+    if widget == "toggle":
+        return False
+    if options is not None:
+        return next(iter(options))
+    return ""
+
+
 def kept_row(
-    holder: Document, number: int | None, *paths: str
+    holder: Document, number: int | None, paths: Sequence[str]
 ) -> dict[str, st.delta_generator.DeltaGenerator]:
     """Cells side by side; the column of each, by its path, for what stands below it."""
     if not paths:

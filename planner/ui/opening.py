@@ -189,17 +189,17 @@ def rows_of_paste(text: str, column: str, before: Sequence[Document]) -> list[Do
     >>> rows_of_paste("flu\ncold\n", "items", [])
     [{'items': 'flu; cold'}]
     """
-    lines = [line.strip("\r\n") for line in text.splitlines() if line.strip()]
+    lines = list(filter(str.strip, text.splitlines()))  # the blank ones say nothing
     mark = _mark_between(lines)
     if column == "items" and mark != "\t":
-        return [{"items": _one_cell([line.strip() for line in lines])}]
+        return [{"items": _one_cell(list(map(str.strip, lines)))}]
     if not mark:
         reason = f"{len(lines):,} lines of one column were pasted"
         remedy = "Paste a list into Answers, or rows of level, budget and answers."
         raise InputError.because("level", reason, remedy)
     table = csv.reader(lines, delimiter=mark)
-    cells = [[cell.strip() for cell in row] for row in table]
-    header = {cell.lower() for cell in cells[0]}
+    cells = [list(map(str.strip, row)) for row in table]
+    header = set(map(str.lower, cells[0]))
     if "item" in header:
         return [*rows_from_items("what was pasted", text.encode(), before)]
     if header <= _HEADINGS:
@@ -231,8 +231,11 @@ def _one_cell(cells: Sequence[str]) -> str:
         return cells[0]
     answers: list[str] = []
     for cell in cells:
-        listed = split(cell) if ";" in cell else [cell]
-        answers += listed if isinstance(listed, list) else [cell]
+        listed = split(cell)
+        if ";" in cell and isinstance(listed, list):
+            answers += listed
+        else:
+            answers.append(cell)
     return text_of(tuple(answers))
 
 

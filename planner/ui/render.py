@@ -66,9 +66,11 @@ def header(title: str, purpose: str) -> None:
         st.caption(purpose)
     here = session()
     for sentence, wrong in here.notices:
-        st.toast(
-            plain(sentence), duration="infinite" if wrong else "long"
-        )  # moves nothing
+        # A toast moves nothing; of what went wrong it stays until it is closed.
+        if wrong:
+            st.toast(plain(sentence), duration="infinite")
+        else:
+            st.toast(plain(sentence), duration="long")
     here.notices = []
 
 

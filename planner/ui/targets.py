@@ -29,7 +29,9 @@ def target_text(question: Document, kind: str, key: str) -> str:
     """What is typed for a key of the target of this kind; "" for nothing."""
     rows = question.get("target", ())
     number = target_row(question, kind)
-    return text_of(rows[number].get(key), key) if number < len(rows) else ""
+    if number == len(rows):
+        return ""
+    return text_of(rows[number].get(key), key)
 
 
 def set_target(question: Document, kind: str, key: str, text: str) -> None:

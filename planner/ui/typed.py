@@ -17,6 +17,11 @@ _RANGE = re.compile(
 )
 
 
+def _split(text: str) -> list[str]:
+    listed = split(text)
+    return list(map(str, listed)) if isinstance(listed, list) else []
+
+
 def pairs_of(text: str) -> dict[str, str]:
     """A table of what belongs to each name.
 
@@ -25,9 +30,8 @@ def pairs_of(text: str) -> dict[str, str]:
     >>> pairs_of("north = 60; south=40")
     {'north': '60', 'south': '40'}
     """
-    listed = split(text)
     pairs = {}
-    for cell in listed if isinstance(listed, list) else []:
+    for cell in _split(text):
         name, _, belongs = cell.partition("=")
         pairs[name.strip()] = belongs.strip()
     return pairs
@@ -50,8 +54,7 @@ def group_values(text: str) -> Document | list[str]:
     """
     numbers = _RANGE.fullmatch(text.strip())
     if numbers is None:
-        listed = split(text)
-        return listed if isinstance(listed, list) else []
+        return _split(text)
     values: Document = {"kind": "number"}
     for key, number in numbers.groupdict().items():
         if number:
@@ -65,7 +68,9 @@ def text_of_group(values: object) -> str:
         return text_of(values)
     text = f"{text_of(values.get('lower'))} to {text_of(values.get('upper'))}"
     step = values.get("step", 1)
-    return text if step == 1 else f"{text} by {text_of(step)}"
+    if step != 1:
+        text += f" by {text_of(step)}"
+    return text
 
 
 def read_known(survey: Document) -> Document:
@@ -73,10 +78,10 @@ def read_known(survey: Document) -> Document:
     read = dict(survey)
     groups = survey.get("groups")
     if isinstance(groups, dict):
-        read["groups"] = {
-            name: group_values(values) if isinstance(values, str) else values
-            for name, values in groups.items()
-        }
+        read["groups"] = dict(groups)
+        for name, values in groups.items():
+            if isinstance(values, str):
+                read["groups"][name] = group_values(values)
     population = survey.get("population")
     if isinstance(population, str):
         read["population"] = pairs_of(population)
@@ -86,8 +91,9 @@ def read_known(survey: Document) -> Document:
 def set_group(survey: Document, number: int, name: str, values: str) -> None:
     """Type the name and the values of a group, at its place; without both it goes."""
     rows = list(survey.get("groups", {}).items())
-    others = {other for place, (other, _) in enumerate(rows) if place != number}
-    if name.strip() in others:  # it waits for a name of its own
+    names = [other for other, _ in rows]
+    del names[number : number + 1]
+    if name.strip() in names:  # it waits for a name that no other group has
         name = ""
     row = (name.strip(), values)
     if number < len(rows):

@@ -73,17 +73,23 @@ class Result:
         elsewhere: list[Mistake] = []
         sentences: dict[Where, list[str]] = {}
         for group in alike(self.mistakes):
-            places = [_nearest(cell_of(mistake), slots) for mistake in group]
-            if len(group) > _MOST_AT_FIELDS or None in places:
+            fields: list[Where] = []
+            for mistake in group:
+                nearest = _nearest(cell_of(mistake), slots)
+                if nearest is not None:
+                    fields.append(nearest)
+            # A pasted list may err in every row: that is said once, below the table.
+            if len(group) > _MOST_AT_FIELDS or len(fields) < len(group):
                 elsewhere += group
                 continue
-            for mistake, place in zip(group, places, strict=True):
-                if place is not None:
-                    sentence = sentence_of(mistake, at_its_field=True)
-                    sentences.setdefault(place, []).append(sentence)
-        for place, said in sentences.items():
+            for mistake, where in zip(group, fields, strict=True):
+                sentence = sentence_of(mistake, at_its_field=True)
+                sentences.setdefault(where, []).append(sentence)
+        for where, said in sentences.items():
             text = render.plain(" ".join(said))
-            slots[place].caption(text if self.asks else f":red[{text}]")
+            if not self.asks:
+                text = f":red[{text}]"
+            slots[where].caption(text)
         return sentences_of(elsewhere)
 
 
@@ -165,9 +171,9 @@ def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
                 slot.caption(f"Planning for {now - begun:.0f} s")
 
         with turn, patience(check):
-            made = make()
+            outcome = make()
         slot.empty()
-        return made
+        return outcome
 
     return session().remembered(key, waited_for)
 
@@ -175,7 +181,9 @@ def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
 @contextmanager
 def shown(planned: Result, where: str = "results") -> Iterator[None]:
     """A place for results, greyed while they are of what was there before a mistake."""
-    kind = "stale" if planned.mistakes else "current"
+    kind = "current"
+    if planned.mistakes:
+        kind = "stale"  # which the page's style greys
     with st.container(key=f"{kind}-{where}"):
         yield
 
@@ -187,7 +195,10 @@ def chosen_question(where: str, kinds: Collection[str] = KIND_WORDS) -> int | No
     """
     here = session()
     questions = here.document["question"]
-    numbers = [k for k, question in enumerate(questions) if kind_of(question) in kinds]
+    numbers = []
+    for number, question in enumerate(questions):
+        if kind_of(question) in kinds:
+            numbers.append(number)
     if not numbers:
         return None
     chosen = here.typed.get("question", 0)
@@ -196,7 +207,9 @@ def chosen_question(where: str, kinds: Collection[str] = KIND_WORDS) -> int | No
     if len(numbers) == 1:
         return int(chosen)
     names = names_of(here.document)
-    options = {k: render.plain(names[k]) or "(no name)" for k in numbers}
+    options = {}
+    for number in numbers:
+        options[number] = render.plain(names[number]) or "(no name)"
     widget: Any = st.selectbox
     settings = {}
     if len(numbers) <= _MOST_SIDE_BY_SIDE:
@@ -217,10 +230,13 @@ def planned_question(
         return None
     document = session().document
     joint = joint_of(document)
-    planned = [k for k in range(len(document["question"])) if k not in joint]
     whole = joint.get(number, number)
-    place = planned.index(whole) if whole in planned else len(planned)
-    return plan.questions[place] if place < len(plan.questions) else None
+    # Plans stand in the order of the questions, without those that are parts of joint ones.
+    before = 0
+    for other in range(whole):
+        if other not in joint:
+            before += 1
+    return plan.questions[before] if before < len(plan.questions) else None
 
 
 def looked_at(
@@ -228,7 +244,9 @@ def looked_at(
 ) -> tuple[Result, int | None, QuestionPlan | None]:
     """The result, what is wrong said; the number and the plan of the chosen question."""
     planned = result()
-    rest = "Fill this in" if planned.asks else "Mend this"
+    rest = "Mend this"
+    if planned.asks:
+        rest = "Fill this in"
     rest += " on the page Questions. What is greyed is from before."
     render.problems(planned.sentences, rest, asks=planned.asks)
     number = chosen_question(where, kinds)

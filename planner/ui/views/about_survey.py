@@ -20,8 +20,8 @@ from planner.ui.typed import set_group, text_of_group, text_of_pairs
 
 def wording(document: Document) -> None:
     """How the page that people answer puts it."""
-    kept_row(document, None, "survey.title", "survey.language")
-    kept_row(document, None, "survey.intro", "survey.thanks")
+    kept_row(document, None, ["survey.title", "survey.language"])
+    kept_row(document, None, ["survey.intro", "survey.thanks"])
     for number, question in enumerate(document["question"]):
         label = render.plain(f"Question: {name_of(question)}")
         kept(st, question, "ask", number, label=label)

@@ -134,7 +134,10 @@ def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
         render.render(said([changed_sentence(plan, explored, unit)]))
         for answer in explored.targets:
             sentence = target_sentence(explored, answer)
-            render.render(said([sentence], "met" if answer.met else "missed"))
+            if answer.met:
+                render.render(said([sentence], "met"))
+            else:
+                render.render(said([sentence], "missed"))
         if not explored.question.apart:
             render.render(said(promises_of(explored)))
         whose = answers(explored)
@@ -144,8 +147,10 @@ def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
     if solved in here.memory:
         drawings = drawings[-1:]
     for k, drawing in enumerate(drawings, 1):
-        finest = k == len(drawings)
-        drawn = remembered(solved if finest else (*solved, k), drawing)
+        key: tuple[object, ...] = (*solved, k)
+        if k == len(drawings):  # the finest, by which it is found again
+            key = solved
+        drawn = remembered(key, drawing)
         draw(drawn, number)
         here.typed[last] = drawn, number
         number += 1
@@ -185,11 +190,14 @@ class _Sliders:
         step: float,
     ) -> float:
         """A slider's value, ``now`` until it is moved; a share is shown in per cent."""
-        start = now if step == 1 else round(now, 3)
+        start = now
+        if step != 1:
+            start = round(now, 3)
         start = min(max(start, ends[0]), ends[1])
         key = f"x-{change.question}-{change.row}-{label}-{session().revision}"
         form = "percent" if step < _NATS[0] else None
-        value = st.slider(render.plain(label), *ends, start, step, form, key=key)
+        least, most = ends
+        value = st.slider(render.plain(label), least, most, start, step, form, key=key)
         if value == start:
             return now
         if change.key:
@@ -231,7 +239,8 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
     changed, mistakes = settle(cleaned(_changed(sliders.changes)))
     if changed is None:
         raise mistakes[0].error
-    (question,) = (asked for asked in changed.questions if asked.name == plan.name)
+    questions = {asked.name: asked for asked in changed.questions}
+    question = questions[plan.name]
     part = part_of(question, users, survey.ledger, share, fraction, before.groups)
     return part, sliders.changes
 
@@ -252,7 +261,9 @@ def _budgets(plan: QuestionPlan) -> Iterator[tuple[str, float, _Change]]:
     """The budgets there are to move, a level each: with its label, and where it is written."""
     together = plan.part.asked.together
     for question in together:
-        whole = question if question.levels else plan.part.tolerated
+        whole = question
+        if not question.levels:
+            whole = plan.part.tolerated
         budgets = whole.policy.epsilons.tolist()
         levels = question.levels or (question,)
         for row, (level, budget) in enumerate(zip(levels, budgets, strict=True)):
@@ -363,7 +374,9 @@ def _changed(changes: list[_Change]) -> Document:
     document = copy.deepcopy(session().document)
     questions = dict(zip(names_of(document), document["question"], strict=True))
     for change in changes:
-        holder = questions[change.question] if change.question else document["survey"]
+        holder = document["survey"]
+        if change.question:
+            holder = questions[change.question]
         if change.row is not None:
             holder = holder["level"][change.row]
         *table, key = change.key.split(".")

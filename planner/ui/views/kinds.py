@@ -92,16 +92,24 @@ def target_fields(question: Document, number: int) -> None:
     target_field(difference, question, number, "difference", "difference")
     groups = _named_groups()
     before = target_text(question, "difference", "between")
-    only_group = groups[0] if len(groups) == 1 else ""
-    if only_group and before in ("", only_group):  # it goes without saying
-        stated = target_text(question, "difference", "difference")
-        before = only_group if stated else ""
+    only_group = ""
+    if len(groups) == 1:
+        only_group = groups[0]
+    # Which group is meant goes without saying, as long as a difference is stated.
+    if only_group and before in ("", only_group):
+        before = ""
+        if target_text(question, "difference", "difference"):
+            before = only_group
         set_target(question, "difference", "between", before)
-    options = {"": _CHOOSE} | {name: name for name in (*groups, before) if name}
+    options = {"": _CHOOSE, before: before or _CHOOSE}
+    for name in groups:
+        options[name] = name
+    # A group that was set here, not chosen, needs a field that starts from it.
+    set_here = before if only_group else ""
     field(
         between.selectbox,
         CELLS["target.between"].label,
-        f"target-between-{number}-{before if only_group else ''}",
+        f"target-between-{number}-{set_here}",
         before,
         partial(set_target, question, "difference", "between"),
         options=options,
@@ -121,8 +129,11 @@ def _differing(question: Document) -> bool:
 def _named_groups() -> list[str]:
     """The known groups that have names as values, and no numbers."""
     survey = read_known(session().document["survey"])
-    groups = survey.get("groups", {})
-    return [name for name, values in groups.items() if isinstance(values, list)]
+    names = []
+    for name, values in survey.get("groups", {}).items():
+        if isinstance(values, list):
+            names.append(name)
+    return names
 
 
 # An anchor
@@ -131,10 +142,13 @@ def _named_groups() -> list[str]:
 def choose_anchor(document: Document, question: Document) -> None:
     """Let a question be the anchor of the first that may have one, with its first answer."""
     question.pop("level", None)
-    others = [other for other in anchored(document) if other is not question]
-    question["anchor"] = name_of(others[0]) if others else ""
-    answers = answers_of(others[0]) if others else []
-    question["known"] = answers[0] if answers else ""
+    question["anchor"] = ""
+    question["known"] = ""
+    for other in anchored(document):
+        if other is not question:
+            question["anchor"] = name_of(other)
+            question["known"] = "".join(answers_of(other)[:1])
+            return
 
 
 def anchor_fields(question: Document, number: int) -> None:
@@ -144,11 +158,12 @@ def anchor_fields(question: Document, number: int) -> None:
         "result shows how many people attend. It spends no budget. Give it words of its own under "
         '"As people read it".'
     )
-    questions = {name_of(other): other for other in anchored(session().document)}
-    of, known = st.columns(2)
-    name = _choice(of, question, number, "anchor", list(questions))
-    answers = answers_of(questions[name]) if name in questions else []
-    _choice(known, question, number, "known", answers)
+    answers = {}
+    for other in anchored(session().document):
+        answers[name_of(other)] = answers_of(other)
+    asked_as, true_answer = st.columns(2)
+    name = _choice(asked_as, question, number, "anchor", list(answers))
+    _choice(true_answer, question, number, "known", answers.get(name, []))
 
 
 def _choice(
@@ -175,8 +190,8 @@ def _choice(
 
 def number_fields(question: Document, number: int) -> None:
     """What is wanted of a number, and what is known of the people's answers."""
-    wanted, *columns = st.columns(3)
-    kept(wanted, question, "of", number)
+    purpose, *columns = st.columns(3)
+    kept(purpose, question, "of", number)
     if of_distribution(question):
         keys = ("cells", "refusals")
     else:
@@ -222,7 +237,8 @@ def _preferences(question: Document, number: int) -> None:
     """The largest budget that people accept."""
     preferences = question.get("preferences", {})
     chosen = preferences.get("model", "")
-    chosen = chosen if isinstance(chosen, str) and chosen in _MODELS else ""
+    if not isinstance(chosen, str) or chosen not in _MODELS:
+        chosen = ""  # of an address, which may say anything
     model, *columns = st.columns(3)
     label = "The largest budget that people accept"
     take = partial(_take_model, question, number)
@@ -237,9 +253,9 @@ def _preferences(question: Document, number: int) -> None:
         options=options,
         help=meaning,
     )
-    keys = (
-        [f"preferences.{key}" for key in _MODELS[chosen][1]] if chosen else ["refusals"]
-    )
+    keys = ["refusals"]
+    if chosen:
+        keys = [f"preferences.{key}" for key in _MODELS[chosen][1]]
     for slot, key in zip(columns, keys, strict=False):
         kept(slot, question, key, number)
     if chosen == "sample":

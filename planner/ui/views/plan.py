@@ -79,12 +79,14 @@ def _step(survey: SurveyPlan, plan: QuestionPlan, question: Document) -> Step | 
     design = design_step(survey)
     if design is not None:
         return design
-    missed = [target for target in plan.targets if not target.met]
-    if missed:
-        users = [target.users for target in missed]
-        if None in users:  # no number of people meets that target
-            return None
-        most = f"{max(number for number in users if number is not None):,}"
+    needed = []
+    for target in plan.targets:
+        if not target.met:
+            if target.users is None:  # no number of people meets that target
+                return None
+            needed.append(target.users)
+    if needed:
+        most = f"{max(needed):,}"
         return f"Ask {most} people", session().document["survey"], {"users": most}
     return _mechanism_step(plan, question)
 

@@ -81,7 +81,9 @@ def page() -> None:
     here = session()
     here.message_slots = {}
     purpose = "What you ask, of how many people, and how much each answer may reveal."
-    render.header("Questions", purpose if here.introduced else "")
+    if not here.introduced:
+        purpose = ""  # the introduction says more
+    render.header("Questions", purpose)
     if not here.introduced:
         _introduction()
     survey_row = st.container()
@@ -123,7 +125,7 @@ def _answers(question: Document, number: int, *, is_part: bool) -> None:
     cells = list(form.cells)
     if is_part and "scores" in cells:  # of pairs of answers there is no mean
         cells.remove("scores")
-    columns = kept_row(question, number, *cells)
+    columns = kept_row(question, number, cells)
     match kind_of(question):
         case "numeric":
             with columns["epsilon"]:
@@ -138,7 +140,7 @@ def _answers(question: Document, number: int, *, is_part: bool) -> None:
 def _drawers(question: Document, number: int, *, is_part: bool) -> None:
     """What most surveys leave as it is."""
     document = session().document
-    if form_of(question).more:
+    if form_of(question).has_drawer:
         fill = partial(_options, question, number, is_part=is_part)
         render.drawer("More about this question", f"options-{kind_of(question)}", fill)
     render.drawer("As people read it", "wording", partial(wording, document))
@@ -232,7 +234,7 @@ def _survey(question: Document, number: int, *, is_part: bool) -> None:
         label = f"Times that {render.plain(name_of(question))} is asked"
     kept(times, question, "rounds.count", number, label=label)
     if "rounds" in question:
-        kept_row(question, number, "rounds.changes", "rounds.times_open")
+        kept_row(question, number, ["rounds.changes", "rounds.times_open"])
 
 
 def _add() -> None:
@@ -256,7 +258,9 @@ def _asked(question: Document, number: int, *, is_part: bool) -> None:
     name, kind, target = st.columns([3, 3, 2])
     rename = partial(rename_question, session().document, number)
     kept(name, question, "name", number, take=rename)
-    chosen = JOINT if is_part else kind_of(question)
+    chosen = kind_of(question)
+    if is_part:
+        chosen = JOINT
     kinds = {key: form.label for key, form in KIND_WORDS.items()}
     take = partial(_take_kind, question, number)
     field(
@@ -267,7 +271,7 @@ def _asked(question: Document, number: int, *, is_part: bool) -> None:
         take,
         options=kinds,
     )
-    if form_of(question).more and not is_part:
+    if form_of(question).has_drawer and not is_part:
         target_field(target, question, number, "error", "error")
     if is_part:
         _together(number)
@@ -306,13 +310,12 @@ def _together(number: int) -> None:
     document = session().document
     joint = joint_of(document)[number]
     names = names_of(document)
-    partners = [
-        part
-        for part, whole in joint_of(document).items()
-        if whole == joint and part != number
-    ]
-    options = {other: render.plain(names[other]) for other in sorted(partners)}
-    for other in joinable(document):
+    partners = []
+    for part, whole in joint_of(document).items():
+        if whole == joint and part != number:
+            partners.append(part)
+    options = {}
+    for other in (*sorted(partners), *joinable(document)):
         options[other] = render.plain(names[other])
 
     def take(chosen: list[int]) -> None:

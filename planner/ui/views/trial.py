@@ -182,12 +182,12 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
             st.info("Paste answers to begin, such as columns of a spreadsheet.")
             return None, ""
         return read_answers(plan.question, "pasted.csv", text.encode())
-    told = (
+    what_it_is = (
         "A person a row, in a column of answers: text with any delimiter, JSON lines, Parquet "
         "or Excel. Or transactions (.dat, .data, .txt): a person's items on each line."
     )
     key = f"t-file-{not plan.question.levels}"
-    file = st.file_uploader("Answers", list(SUFFIXES), key=key, help=told)
+    file = st.file_uploader("Answers", list(SUFFIXES), key=key, help=what_it_is)
     if file is None:
         st.info("Upload answers to begin.")
         return None, ""
