@@ -131,18 +131,7 @@ def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
         explored = remembered(("explored", part), lambda: plan_question(part))
     units = figures.error_units(explored)
     with sentences:
-        render.render(said([changed_sentence(plan, explored, unit)]))
-        for answer in explored.targets:
-            sentence = target_sentence(explored, answer)
-            if answer.met:
-                render.render(said([sentence], "met"))
-            else:
-                render.render(said([sentence], "missed"))
-        if not explored.question.apart:
-            render.render(said(promises_of(explored)))
-        whose = answers(explored)
-        assumed = words(explored).assumed(explored)
-        render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
+        _sentences(plan, explored, unit)
     drawings = _charts(explored)[label]
     if solved in here.memory:
         drawings = drawings[-1:]
@@ -155,6 +144,22 @@ def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
         here.typed[last] = drawn, number
         number += 1
     return explored
+
+
+def _sentences(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> None:
+    """What changed, whether targets are met, what is promised, and what is assumed."""
+    render.render(said([changed_sentence(plan, explored, unit)]))
+    for answer in explored.targets:
+        sentence = target_sentence(explored, answer)
+        if answer.met:
+            render.render(said([sentence], "met"))
+        else:
+            render.render(said([sentence], "missed"))
+    if not explored.question.apart:
+        render.render(said(promises_of(explored)))
+    whose = answers(explored)
+    assumed = words(explored).assumed(explored)
+    render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
 
 
 def _scenarios(
