@@ -71,15 +71,20 @@ class ChannelEstimates(NamedTuple):
         to first order of the covariance, as large as any where nobody else may have answered.
         """
         estimates = self
-        answered = float(self.values[-1]) if no_answer else 1.0
+        answered = 1.0
+        if no_answer:
+            answered = float(self.values[-1])
         if self.law is not None:
             shares = np.diff(rising(self.values), prepend=0.0, append=1.0)
             estimates = self._replace(covariance=self.law.covariance(shares))
         if no_answer:
-            if answered < _SURE * sqrt(max(float(estimates.covariance[-1, -1]), 0.0)):
+            variance = max(float(estimates.covariance[-1, -1]), 0.0)
+            if answered < _SURE * sqrt(variance):
+                # Whether anybody answered is not known, and so nothing of the shares.
                 size = self.values.size - 1
                 return ChannelEstimates(np.full(size, 0.5), np.eye(size), self.users)
             shares = self.values[:-1] / answered
+            # Of C_j / C_m by all C: the delta method.
             jacobian = np.column_stack([np.eye(shares.size), -shares]) / answered
             covariance = jacobian @ estimates.covariance @ jacobian.T
             law = estimates.law
@@ -199,8 +204,12 @@ class Estimate:
 
     def scaled(self, offset: float, factor: float) -> Estimate:
         """The estimate of ``offset + factor * quantity``, for ``factor > 0``."""
-        value = None if self.value is None else offset + factor * self.value
-        error = None if self.standard_error is None else factor * self.standard_error
+        value = None
+        if self.value is not None:
+            value = offset + factor * self.value
+        error = None
+        if self.standard_error is not None:
+            error = factor * self.standard_error
         lower = offset + factor * self.lower
         upper = offset + factor * self.upper
         return Estimate(value, error, lower, upper, self.note)
@@ -388,8 +397,11 @@ class OrderedEstimates(WithDataFrame):
         """
         up_to = np.tri(self.values.size, self.values.size + 1, dtype=np.bool_)
         *_, lower, upper = self.among(up_to, together=True)
-        lower = np.maximum.accumulate(np.clip(lower, 0, 1))
-        upper = np.minimum.accumulate(np.clip(upper, 0, 1)[::-1])[::-1]
+        lower = np.clip(lower, 0, 1)
+        lower = np.maximum.accumulate(lower)
+        upper = np.clip(upper, 0, 1)
+        # From the last answer downwards.
+        upper = np.minimum.accumulate(upper[::-1])[::-1]
         return np.append(lower, 1.0), np.append(upper, 1.0)
 
     def among(
@@ -410,7 +422,10 @@ class OrderedEstimates(WithDataFrame):
         upper = upper / self.users
         if self.law is None or self.law.answered is None:
             return value, error, lower, upper
-        miss = tail_share(self.confidence, len(chosen) if together else 1)
+        at_once = 1  # how many limits are to hold
+        if together:
+            at_once = len(chosen)
+        miss = tail_share(self.confidence, at_once)
         for row, inside in enumerate(chosen):
             share = self._answered_share(inside)._replace(drawn=population)
             if error[row] ** 2 < MOST_VARIANCE * (share.unit / share.every) ** 2:

@@ -374,9 +374,14 @@ def clopper_pearson(
 
     hits = np.asarray(successes, dtype=np.float64)
     others = np.asarray(trials, dtype=np.float64) - hits
-    lower = betaincinv(np.maximum(hits, 1e-300), others + 1, miss / 2)
-    upper = betaincinv(hits + 1, np.maximum(others, 1e-300), 1 - miss / 2)
-    return np.where(hits > 0, lower, 0.0), np.where(others > 0, upper, 1.0)
+    # A beta law needs numbers above 0: where there is none, the end is set below.
+    some_hits = np.maximum(hits, 1e-300)
+    some_others = np.maximum(others, 1e-300)
+    lower = betaincinv(some_hits, others + 1, miss / 2)
+    upper = betaincinv(hits + 1, some_others, 1 - miss / 2)
+    lower = np.where(hits > 0, lower, 0.0)
+    upper = np.where(others > 0, upper, 1.0)
+    return lower, upper
 
 
 def support_tail(
@@ -394,24 +399,29 @@ def support_tail(
     """
     from scipy.stats import binom
 
-    least, count, a, b = (
-        np.atleast_1d(np.asarray(column))[:, None] for column in (least, count, a, b)
-    )
-    ones, chance = _binomial(count, a)
-    # Summed over how many of those with the item are among the supports.
-    others = binom.sf(least - ones - 1, users - count, b)
-    return np.asarray(np.minimum(1.0, (chance * others).sum(axis=1)))
+    # A row an item; its columns are how many of those with the item are among the supports.
+    have = np.reshape(count, (-1, 1))
+    ones, chance = _binomial(have, np.reshape(a, (-1, 1)))
+    needed = np.reshape(least, (-1, 1)) - ones
+    others = binom.sf(needed - 1, users - have, np.reshape(b, (-1, 1)))
+    tail = (chance * others).sum(axis=1)
+    return np.asarray(np.minimum(1.0, tail))
 
 
 def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
     """Numbers of ``Binomial(count, chance)`` within nine standard deviations, and their chances."""
     from scipy.stats import binom
 
-    spread = _REACH * np.sqrt(count * chance * (1 - chance)) + _REACH**2
-    first = np.maximum(0, np.floor(count * chance - spread)).astype(np.int64)
-    last = np.minimum(count, np.ceil(count * chance + spread)).astype(np.int64)
-    ones = first + np.arange(int((last - first).max()) + 1)
-    return ones, np.where(ones <= last, binom.pmf(ones, count, chance), 0.0)
+    mean = count * chance
+    # The square is what few events need, whose tails are longer than a normal law's.
+    spread = _REACH * np.sqrt(mean * (1 - chance)) + _REACH**2
+    first = np.maximum(0, np.floor(mean - spread)).astype(np.int64)
+    last = np.minimum(count, np.ceil(mean + spread)).astype(np.int64)
+    # As many columns as the widest row needs; beyond its own end a row has no chance.
+    most = int((last - first).max())
+    ones = first + np.arange(most + 1)
+    chances = binom.pmf(ones, count, chance)
+    return ones, np.where(ones <= last, chances, 0.0)
 
 
 def _least_chance(holds: Callable[[Array], Flags], size: int) -> Array:
@@ -517,34 +527,45 @@ class DrawnEstimates(Estimates):
         for the binomial one of the same mean and variance, and the reports follow theirs: normal
         limits, and where few reports decide, those of the law.
         """
-        limits = Estimates.intervals(self, confidence, simultaneous)
-        miss = tail_share(confidence, self.values.size if simultaneous else 1)
-        lower, upper = (np.clip(limit, 0, self.users) for limit in limits)
+        normal = Estimates.intervals(self, confidence, simultaneous)
+        at_once = 1  # how many limits are to hold
+        if simultaneous:
+            at_once = self.values.size
+        miss = tail_share(confidence, at_once)
         if self.alike:
+            # The chance that a person is counted, as it is estimated from those who reported.
             scale = self._factor * self.reported.users / self.about
-            normal = limits[0] / scale, limits[1] / scale
-            chances = self.reported.chance_limits(miss, normal)
-            lower, upper = (np.clip(scale * end, 0, self.users) for end in chances)
+            chances = (normal[0] / scale, normal[1] / scale)
+            lower, upper = self.reported.chance_limits(miss, chances)
+            lower = np.clip(scale * lower, 0, self.users)
+            upper = np.clip(scale * upper, 0, self.users)
             return lower, upper
+        lower = np.clip(normal[0], 0, self.users)
+        upper = np.clip(normal[1], 0, self.users)
         few = self._skewed
         if few.any():
-            lower[few], upper[few] = self._by_law(limits, miss)
-        if self.one_in:  # how many report varies, too
-            many = limits[1] > self.reported.users
-            lower, upper = np.where(many, limits, (lower, upper))
+            lower[few], upper[few] = self._by_law(normal, miss)
+        if self.one_in:
+            # How many report varies, too: as many people as may be have no binomial law.
+            many = normal[1] > self.reported.users
+            lower = np.where(many, normal[0], lower)
+            upper = np.where(many, normal[1], upper)
         return lower, upper
 
     def hold(self, counts: Array, confidence: float = 0.95) -> bool:
         """Whether all joint limits hold these counts, ``(k,)``: no limit need be searched for."""
         if self.alike:
             lower, upper = self.intervals(confidence, simultaneous=True)
-            return bool(np.all((lower <= counts + 1e-9) & (counts <= upper + 1e-9)))
+            above = lower <= counts + 1e-9
+            below = counts <= upper + 1e-9
+            return bool(above.all() and below.all())
         miss = tail_share(confidence, counts.size)
         few = self._skewed
         half = reach(confidence, counts.size) * self.standard_errors
         near = np.abs(self.values - counts) <= half + 1e-9
         whole = counts[few].round().astype(np.int64)
         seen = self.reported.seen[few]
+        # All people are never too few for what was seen, and none are never too many.
         enough = self._enough(seen, miss, whole) | (whole == self.users)
         too_many = self._too_many(seen, miss, whole) & (whole > 0)
         return bool(near[~few].all() and enough.all() and not too_many.any())

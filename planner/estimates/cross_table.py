@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 from math import exp, inf, log, prod, sqrt
-from operator import mul
 from typing import NamedTuple
 
 import numpy as np
 
-from planner.arrays import Array
+from planner.arrays import Array, Flags
 from planner.estimates.channel import Estimate
 from planner.estimates.counts import SupportEstimates, reach, tail_share
 from planner.estimates.report_law import within
@@ -146,14 +145,8 @@ class CrossTable(WithDataFrame):
         one of two numbers, with chances that give a person inside and one outside the mean and the
         variance that they have: exact where a report is of one cell at most.
         """
-        sides = []
-        for side in (cells > 0, cells == 0):
-            mixes = within(side, self.shares.ravel())
-            pairs = zip(mixes, cells[:, None], strict=True)
-            squares = [self.moments(mix, cell)[0, 0] for mix, cell in pairs]
-            sides.append(np.array(squares))
-        inside = sides[0]
-        outside = np.maximum(sides[1], 0.0)
+        inside = self._squares(cells, cells > 0)
+        outside = np.maximum(self._squares(cells, cells == 0), 0.0)
         n = self.users
         values = cells @ self.counts.ravel()
         # Of given people whoever is inside counts for 1 in any draw.
@@ -172,6 +165,13 @@ class CrossTable(WithDataFrame):
             b=other,
         )
 
+    def _squares(self, cells: Array, people: Flags) -> Array:
+        """``E[S^2]`` of each set of cells, over ``people`` who are in others, ``(k, d)`` both."""
+        squares = []
+        for mix, cell in zip(within(people, self.shares.ravel()), cells, strict=True):
+            squares.append(self.moments(mix, cell[None])[0, 0])
+        return np.array(squares)
+
     def _somebody(self, people: SupportEstimates) -> bool:
         """Whether the reports rule out that any of some counts is 0."""
         nobody = np.zeros(people.values.size, dtype=np.int64)
@@ -181,7 +181,8 @@ class CrossTable(WithDataFrame):
     @cached_property
     def _margins_and_gaps(self) -> tuple[Array, Array, Array]:
         """Shares of both margins, none negative, and ``theta = N/n - r s'``, ``(d1, d2)``."""
-        first, second = (np.maximum(self.counts.sum(axis=k), 0.0) for k in (1, 0))
+        first = np.maximum(self.counts.sum(axis=1), 0.0)
+        second = np.maximum(self.counts.sum(axis=0), 0.0)
         first = first / max(first.sum(), 1e-300)
         second = second / max(second.sum(), 1e-300)
         raw = self.counts / self.users
@@ -190,10 +191,12 @@ class CrossTable(WithDataFrame):
     def _slopes(self, first: Array, second: Array) -> Array:
         """Of theta by the cells' shares: ``1 - r_i [same column] - s_j [same row]``, ``(d, d)``."""
         rows, columns = self.lines
-        slopes = np.eye(self.counts.size) - (first @ rows)[:, None] * (
-            columns.T @ columns
-        )
-        return np.asarray(slopes - (second @ columns)[:, None] * (rows.T @ rows))
+        same_column = columns.T @ columns
+        same_row = rows.T @ rows
+        slopes = np.eye(self.counts.size)
+        slopes -= (first @ rows)[:, None] * same_column
+        slopes -= (second @ columns)[:, None] * same_row
+        return slopes
 
     @cached_property
     def margins_known(self) -> bool:
@@ -206,10 +209,11 @@ class CrossTable(WithDataFrame):
     def rough(self) -> str:
         """What is said where a pair has few people, so that laws are far from normal."""
         first, second, _ = self._margins_and_gaps
-        expected = np.diag(
-            self.drawn_covariance(np.outer(first, second))
-        )  # of events, noise among them
-        return "" if expected.min() >= _FEWEST_EXPECTED else FEW_EXPECTED
+        # Of events, noise among them, if the two answers were independent.
+        expected = np.diag(self.drawn_covariance(np.outer(first, second)))
+        if expected.min() < _FEWEST_EXPECTED:
+            return FEW_EXPECTED
+        return ""
 
     @cached_property
     def independence(self) -> Independence:
@@ -221,12 +225,10 @@ class CrossTable(WithDataFrame):
 
         first, second, theta = self._margins_and_gaps
         keep = np.arange(theta.size).reshape(theta.shape)[:-1, :-1].ravel()
-        spread = self._slopes(first, second) @ self.drawn_covariance(
-            np.outer(first, second)
-        )
-        spread = (spread @ self._slopes(first, second).T)[
-            np.ix_(keep, keep)
-        ] / self.users
+        slopes = self._slopes(first, second)
+        covariance = self.drawn_covariance(np.outer(first, second))
+        spread = slopes @ covariance @ slopes.T / self.users
+        spread = spread[np.ix_(keep, keep)]
         # The last row and column follow from the others: (d1 - 1)(d2 - 1) contrasts are free.
         gap = theta.ravel()[keep]
         statistic = self.users * float(gap @ np.linalg.lstsq(spread, gap)[0])
@@ -254,7 +256,9 @@ class CrossTable(WithDataFrame):
         seen = float(scaled @ scaled)
         most = min(self.counts.shape) - 1
         strength = max(seen - noise, 0.0)
-        along = float(scaled @ spread @ scaled) / seen if seen else noise
+        along = noise
+        if seen:
+            along = float(scaled @ spread @ scaled) / seen
         value = sqrt(min(strength / most, 1.0))
         both = float((spread**2).sum())
         if not self.margins_known:
@@ -262,7 +266,8 @@ class CrossTable(WithDataFrame):
         low, high = _noncentral_limits(
             seen, noise, both, along, tail_share(self.confidence) / 2
         )
-        lower, upper = (sqrt(min(end / most, 1.0)) for end in (low, high))
+        lower = sqrt(min(low / most, 1.0))
+        upper = sqrt(min(high / most, 1.0))
         error = sqrt(2 * both + 4 * along * strength)
         spread_of_value = error / (2 * sqrt(most * max(strength, error)))
         return Estimate(value, spread_of_value, lower, upper, self.rough)
@@ -280,16 +285,17 @@ class CrossTable(WithDataFrame):
         flat = np.stack([cell, total])
         # Estimated people of the cell, and of the margin that it is a share of.
         people, every = (flat @ self.counts.ravel()).tolist()
-        value = people / every if every > 0 else None
+        value = None
+        if every > 0:
+            value = people / every
         asked = self.people_in(total[None])
         if not self._somebody(asked):
             note = "The reports cannot rule out that nobody gave that answer."
             return Estimate(value, None, 0.0, 1.0, note)
         kinds = np.stack([cell, total - cell, 1 - total]) > 0
-        moments = [
-            self.moments(mix, flat) for mix in within(kinds, self.shares.ravel())
-        ]
-        parts = [(m[0, 0].item(), m[0, 1].item(), m[1, 1].item()) for m in moments]
+        moments = []
+        for mix in within(kinds, self.shares.ravel()):
+            moments.append(self.moments(mix, flat).tolist())
         margin_share = min(every / self.users, 1.0)
         unit = float(asked.unit[0])
         n = self.users
@@ -297,16 +303,20 @@ class CrossTable(WithDataFrame):
         def variance(x: float) -> float:
             """``n E[(cell - x total)^2]``, over people in the cell, in the margin, and others."""
             shares = (margin_share * x, margin_share * (1 - x), 1 - margin_share)
-            squares = (
-                cell_square - 2 * x * cell_by_total + x**2 * total_square
-                for cell_square, cell_by_total, total_square in parts
-            )
-            return n * sum(map(mul, shares, squares))
+            square = 0.0
+            for share, (of_cell, of_total) in zip(shares, moments, strict=True):
+                cell_square, cell_by_total = of_cell
+                total_square = of_total[1]
+                of_people = cell_square - 2 * x * cell_by_total + x**2 * total_square
+                square += share * of_people
+            return n * square
 
         def tails(x: float) -> tuple[float, float]:
             x = min(max(x, _SMALLEST_SHARE), 1 - _SMALLEST_SHARE)
             # A binomial number of events of this size has the variance unit^2 trials x (1 - x).
-            trials = variance(x) / (unit**2 * x * (1 - x))
+            of_one_trial = unit**2 * x * (1 - x)
+            trials = variance(x) / of_one_trial
+            # As far from its mean as the estimate is from 0.
             seen = (people - x * every) / unit + trials * x
             return _binomial_tails(seen, trials, x)
 
@@ -325,9 +335,8 @@ class CrossTable(WithDataFrame):
         table with the same margins and these odds: never undefined; without an upper end where
         the reports set none.
         """
-        in_rows = np.isin(np.arange(self.counts.shape[0]), list(rows)).astype(
-            np.float64
-        )
+        in_rows = np.isin(np.arange(self.counts.shape[0]), list(rows))
+        in_rows = in_rows.astype(np.float64)
         in_columns = np.isin(np.arange(self.counts.shape[1]), list(columns))
         in_columns = in_columns.astype(np.float64)
         # The four sums of the merged table: N11, N12, N21, N22.
@@ -345,12 +354,8 @@ class CrossTable(WithDataFrame):
             return Estimate(None, None, 0.0, inf, UNKNOWN)
         n = self.users
         merged = sums @ self.counts.ravel()
-        moments = np.array(
-            [
-                self.moments(within_cell, sums)
-                for within_cell in within(sums > 0, self.shares.ravel())
-            ]
-        )
+        mixes = within(sums > 0, self.shares.ravel())
+        moments = np.array([self.moments(mix, sums) for mix in mixes])
         row_share = min(max(float(merged[:2].sum()) / n, 0.0), 1.0)
         column_share = min(max(float(merged[::2].sum()) / n, 0.0), 1.0)
 
@@ -378,8 +383,13 @@ class CrossTable(WithDataFrame):
             return float(same - odds_ratio * crossed) / sqrt(max(variance, 1e-300))
 
         z = reach(self.confidence)
-        value = same / crossed if same > 0 and crossed > 0 else None
-        middle = log(value) if value else -_FAR_ODDS if crossed > 0 else _FAR_ODDS
+        value = None
+        middle = _FAR_ODDS
+        if crossed > 0:
+            middle = -_FAR_ODDS
+        if same > 0 and crossed > 0:
+            value = same / crossed
+            middle = log(value)
         low = _edge(lambda x: off(exp(x)) < z, middle, -_FAR_ODDS)
         high = _edge(lambda x: off(exp(x)) > -z, middle, _FAR_ODDS)
         if same <= 0 and crossed <= 0:
@@ -403,18 +413,22 @@ class CrossTable(WithDataFrame):
 
     def columns(self) -> Columns:
         """One row a cell: people with limits, and shares of the row and of the column."""
-        places = [*np.ndindex(self.counts.shape)]
-        cells = [*product(*self.answers)]
+        of_row = []
+        of_column = []
+        for i, j in np.ndindex(self.counts.shape):
+            of_row.append(self.share(i, j, margin=0).value)
+            of_column.append(self.share(i, j, margin=1).value)
+        cells = list(product(*self.answers))
         lower, upper = self.people_in(np.eye(len(cells))).intervals(self.confidence)
+        first, second = self.names
         return {
-            **{name: [cell[k] for cell in cells] for k, name in enumerate(self.names)},
+            first: [answer for answer, _ in cells],
+            second: [answer for _, answer in cells],
             "estimate": self.counts.ravel(),
             "lower": lower,
             "upper": upper,
-            "share of the row": [self.share(i, j, margin=0).value for i, j in places],
-            "share of the column": [
-                self.share(i, j, margin=1).value for i, j in places
-            ],
+            "share of the row": of_row,
+            "share of the column": of_column,
         }
 
 
@@ -455,12 +469,11 @@ def merged_cells(
     """
     sizes = [len(names) for names in answers]
     positions = {item: k for k, item in enumerate(items)}
-    order = np.array(
-        [positions[JOINED.join(cell)] for cell in product(*answers)]
-    ).reshape(sizes)
-    order = np.moveaxis(order, kept, range(len(kept))).reshape(
-        prod(sizes[k] for k in kept), -1
-    )
+    cells = map(JOINED.join, product(*answers))
+    order = np.array([positions[cell] for cell in cells]).reshape(sizes)
+    # The questions that stay come first: a row then has all cells of one of theirs.
+    order = np.moveaxis(order, kept, range(len(kept)))
+    order = order.reshape(prod(sizes[k] for k in kept), -1)
     indicators = np.zeros((len(order), len(items)))
     indicators[np.arange(len(order))[:, None], order] = 1
     return indicators

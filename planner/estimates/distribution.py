@@ -98,14 +98,17 @@ class DistributionEstimates:
             remedy = "Use 0.5 for the median."
             raise InputError("share", share, "strictly between 0 and 1", remedy)
         lower, upper = self._band
-        first = int(np.searchsorted(self.consistent, share, side="left"))
-        below = float(self.consistent[first - 1])
-        part = (share - below) / max(float(self.consistent[first]) - below, 1e-300)
-        width = self.edges[first] - self.edges[first - 1]
-        value = float(self.edges[first - 1] + part * width)
+        # The first end up to which there are so many: the value is in the cell before it.
+        end = int(np.searchsorted(self.consistent, share, side="left"))
+        below = float(self.consistent[end - 1])
+        in_cell = max(float(self.consistent[end]) - below, 1e-300)
+        width = self.edges[end] - self.edges[end - 1]
+        value = float(self.edges[end - 1] + (share - below) / in_cell * width)
         # Below the last end that surely has less, and above the first that surely has more.
-        least = float(self.edges[max(int(np.argmax(upper >= share)) - 1, 0)])
-        most = float(self.edges[int(np.argmax(lower >= share))])
+        surely_less = max(int(np.argmax(upper >= share)) - 1, 0)
+        surely_more = int(np.argmax(lower >= share))
+        least = float(self.edges[surely_less])
+        most = float(self.edges[surely_more])
         return BetweenLimits(value, min(least, value), max(most, value))
 
     def histogram(self) -> tuple[Array, Array, Array]:

@@ -68,10 +68,15 @@ class LongerSets:
 
         ``longer`` says how many of the people have a set longer than the size before.
         """
-        people = -np.diff([users, *longer, 0])[::-1]  # of each size, the largest first
-        kept = np.append(self.padding_length / np.array(self.sizes[::-1]), 1.0)
-        reached = np.concatenate([[0.0], np.cumsum(people * kept)])
-        return np.interp(expected, reached, np.concatenate([[0.0], np.cumsum(people)]))
+        at_least = np.array([users, *longer, 0])
+        # People of each size, the largest first: their sets were cut most.
+        people = -np.diff(at_least)[::-1]
+        # What is kept of an item of such a set; sets up to the padding length are whole.
+        sizes = np.array(self.sizes[::-1])
+        kept = np.append(self.padding_length / sizes, 1.0)
+        expected_at = np.append(0.0, np.cumsum(people * kept))
+        counts = np.append(0.0, np.cumsum(people))
+        return np.interp(expected, expected_at, counts)
 
     def largest_bias(self, users: int) -> float:
         """By how many people a count can be too small at most, whatever the item."""

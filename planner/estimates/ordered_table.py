@@ -112,9 +112,13 @@ def _directions(
 
     The second answer runs fastest. Cells of answers without an order take no part.
     """
-    rows, columns = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
+    first, second = shape
+    rows, columns = np.divmod(np.arange(first * second), second)
+    up = np.sign(rows[:, None] - rows)
+    right = np.sign(columns[:, None] - columns)
+    # Both up or both down is 1, one up and the other down -1, and 0 where one is the same.
+    direction = up * right
     ordered = (rows < in_order[0]) & (columns < in_order[1])
-    direction = np.sign(rows[:, None] - rows) * np.sign(columns[:, None] - columns)
     direction = direction * np.outer(ordered, ordered)
     return (direction > 0).astype(np.float64), (direction < 0).astype(np.float64)
 

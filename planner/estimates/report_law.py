@@ -96,8 +96,12 @@ class SumLaw:
         other = self.other[:, self.present]
         chances = np.concatenate([self.own[:, None], other], axis=1)
         numbers = self.numbers[:, None]
-        off = numbers - (numbers * chances).sum(axis=2, keepdims=True)
-        return np.stack([(chances * off**power).sum(axis=2) for power in (2, 3, 4)])
+        mean = (numbers * chances).sum(axis=2, keepdims=True)
+        off = numbers - mean
+        second = (chances * off**2).sum(axis=2)
+        third = (chances * off**3).sum(axis=2)
+        fourth = (chances * off**4).sum(axis=2)
+        return np.stack([second, third, fourth])
 
     @cached_property
     def unit(self) -> Array:
@@ -428,6 +432,8 @@ class AnsweredShare(NamedTuple):
 def within(chosen: Flags, shares: Array) -> Array:
     """Shares of each answer among people with one of some, a row; alike where nobody seems to."""
     inside = np.where(chosen, shares, 0.0)
-    few = inside.sum(axis=1, keepdims=True) < 1e-6
-    inside = np.where(few, chosen, inside)
-    return np.asarray(inside / np.maximum(inside.sum(axis=1, keepdims=True), 1e-300))
+    total = inside.sum(axis=1, keepdims=True)
+    inside = np.where(total < 1e-6, chosen, inside)
+    total = inside.sum(axis=1, keepdims=True)
+    # Where no answer is chosen there are no shares: they are all 0.
+    return np.asarray(inside / np.maximum(total, 1e-300))

@@ -25,6 +25,7 @@ RowNames = tuple[Sequence[str], Sequence[str]]  # of levels, and of answers
 _UNKNOWN = Estimate(None, None, np.nan, np.nan)
 _NO_LIMITS = "smoothed by EMS: no limits are known"
 _QUARTILES_ON = "quartiles on the consistent curve, their limits ends of cells"
+_NEVER_FALL = "processed: the nearest shares up to an answer that never fall"
 _QUANTILES = (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))
 
 
@@ -91,22 +92,22 @@ def item_rows(
     note: str = "",
 ) -> AnswerRows:
     """A row per item, with the name of its level and the estimates' own intervals."""
-    limits, joint = (
-        estimates.intervals(confidence, together) for together in (False, True)
-    )
+    lower, upper = estimates.intervals(confidence)
+    joint_lower, joint_upper = estimates.intervals(confidence, simultaneous=True)
     columns = (
         estimates.values,
         estimates.standard_errors,
-        *limits,
-        *joint,
+        lower,
+        upper,
+        joint_lower,
+        joint_upper,
         processed.values,
     )
     numbers = np.stack(columns)
     size = estimates.values.size
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
-    processing, notes = (
-        [text] * size for text in (f"processed: {processed.method}", note)
-    )
+    processing = [f"processed: {processed.method}"] * size
+    notes = [note] * size
     whole = np.full(size, float(estimates.users))
     population = estimates.for_population()
     # Who was asked adds the variance by which the population's exceeds that of the reports.
@@ -144,21 +145,34 @@ class AnswerRow(NamedTuple):
 
 def answer_rows(users: int, rows: Sequence[AnswerRow]) -> AnswerRows:
     """Columns of these rows; NaN stands for what is not known."""
-    estimates = [row.estimate for row in rows]
-    four = [(row.value, row.standard_error, row.lower, row.upper) for row in estimates]
-    beside = [(*row.joint, row.processed) for row in rows]
-    numbers = np.hstack(
-        [np.array(four, np.float64), np.array(beside, np.float64)]
-    ).T  # None is NaN
+    columns = []
+    for row in rows:
+        estimate = row.estimate
+        joint_lower, joint_upper = row.joint
+        columns.append(
+            (
+                estimate.value,
+                estimate.standard_error,
+                estimate.lower,
+                estimate.upper,
+                joint_lower,
+                joint_upper,
+                row.processed,
+            )
+        )
+    numbers = np.array(columns, dtype=np.float64).T  # None becomes NaN
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
-    names = "level", "answer", "processing"
-    levels, answers, processing = (
-        [getattr(row, name) for row in rows] for name in names
-    )
     whole = np.array([row.whole for row in rows])
-    notes = [row.note for row in estimates]
-    drawn = _drawn(numbers[0], whole)
-    return AnswerRows(users, levels, answers, numbers, processing, notes, whole, drawn)
+    return AnswerRows(
+        users=users,
+        levels=[row.level for row in rows],
+        answers=[row.answer for row in rows],
+        numbers=numbers,
+        processing=[row.processing for row in rows],
+        notes=[row.estimate.note for row in rows],
+        whole=whole,
+        drawn=_drawn(numbers[0], whole),
+    )
 
 
 def quantity_rows(
@@ -166,20 +180,22 @@ def quantity_rows(
 ) -> AnswerRows:
     """A row per quantity: its name, its estimate, and its possible range; a sum has none."""
     rows = []
+    is_sum = []
     for name, estimate, possible in quantities:
+        is_sum.append(possible is None)
         processed = None
         processing = ""
         if possible is not None and estimate.value is not None:
-            processed = min(max(estimate.value, possible[0]), possible[1])
+            least, most = possible
+            processed = min(max(estimate.value, least), most)
             processing = (
                 "processed: what is impossible is moved to the nearest possible value"
             )
         rows.append(AnswerRow(name, estimate, processed, processing))
-    sums = np.array(
-        [np.nan if possible is None else 0.0 for *_, possible in quantities]
-    )
     answers = answer_rows(users, rows)
-    return replace(answers, drawn=answers.drawn + sums)
+    # A sum grows with the people: who was asked has no variance that could be compared.
+    drawn = np.where(is_sum, np.nan, answers.drawn)
+    return replace(answers, drawn=drawn)
 
 
 def ordered_rows(
@@ -201,59 +217,38 @@ def ordered_rows(
     """
     size = len(order)
     level = levels.level_names()
-    no_answer = None if none is None else _last_share(none)
+    no_answer = None
     users = float(estimates.users)
     note = ""
-    if no_answer is not None:
+    if none is not None:
+        no_answer = _last_share(none)
         users = max(1.0, users * (1 - (no_answer.value or 0.0)))
         note = f"limits are of the share of the {users:,.0f} with such an answer"
-    remark = "processed: the nearest shares up to an answer that never fall"
-    band = users * np.array(estimates.band).T
     below = np.tri(size, dtype=np.bool_)[:-1]
     chosen = np.vstack([below, np.eye(size, dtype=np.bool_)])
     shares = []
     for value, error, lower, upper in zip(*estimates.among(chosen), strict=True):
         share = Estimate(value, error, lower, upper, note)
         shares.append(share.scaled(0.0, users))
-    up_to = users * estimates.consistent
+    rows = _rows_up_to(estimates, shares[: size - 1], users, edges)
     people_with = users * estimates.shares
-    rows = []
-    ends = estimates.answers if edges is None else end_names(edges)[1:]
-    for position, end in enumerate(ends[:-1]):
-        row = AnswerRow(
-            answer=f"up to {end}",
-            estimate=shares[position],
-            processed=up_to[position],
-            processing=remark,
-            joint=(band[position, 0], band[position, 1]),
-            whole=users,
-        )
-        rows.append(row)
     for position, answer in enumerate(estimates.answers):
         row = AnswerRow(
             answer=answer,
             estimate=shares[size - 1 + position],
             processed=people_with[position],
-            processing=remark,
+            processing=_NEVER_FALL,
             level=level[order[position]],
             whole=users,
         )
         rows.append(row)
     if no_answer is not None:
-        people = no_answer.scaled(0.0, estimates.users)
-        whole = float(estimates.users)
-        row = AnswerRow(
-            answer=levels.item_name(outside),
-            estimate=people,
-            processed=min(max(people.value or 0.0, 0.0), whole),
-            processing=remark,
-            level=level[outside],
-            whole=whole,
-        )
-        rows.append(row)
+        rows.append(_row_outside(levels, outside, no_answer, estimates.users))
     if scores:
         processed = float(estimates.shares @ np.array(scores))
-        rows.append(AnswerRow("mean score", estimates.mean(scores), processed, remark))
+        rows.append(
+            AnswerRow("mean score", estimates.mean(scores), processed, _NEVER_FALL)
+        )
     rows += _quantile_rows(estimates, edges)
     answers = answer_rows(estimates.users, rows)
 
@@ -262,7 +257,9 @@ def ordered_rows(
         lower = np.full(len(rows), np.nan)
         upper = np.full(len(rows), np.nan)
         sure = replace(estimates, confidence=confidence)
-        some = below if together else chosen
+        some = chosen
+        if together:  # the band is of the shares up to an answer alone
+            some = below
         *_, low, high = sure.among(some, together, population=True)
         lower[: len(some)] = users * low
         upper[: len(some)] = users * high
@@ -307,6 +304,47 @@ def smoothed_rows(rows: AnswerRows, edges: Array, smoothed: Array) -> AnswerRows
     return answer_rows(rows.users, curve)
 
 
+def _rows_up_to(
+    estimates: OrderedEstimates,
+    people: Sequence[Estimate],
+    users: float,
+    edges: Array | None,
+) -> list[AnswerRow]:
+    """The people up to each answer, or each end of a cell, but the last."""
+    ends: Sequence[str] = estimates.answers
+    if edges is not None:
+        ends = end_names(edges)[1:]
+    band = users * np.array(estimates.band).T
+    processed = users * estimates.consistent
+    rows = []
+    for position, estimate in enumerate(people):
+        row = AnswerRow(
+            answer=f"up to {ends[position]}",
+            estimate=estimate,
+            processed=processed[position],
+            processing=_NEVER_FALL,
+            joint=(band[position, 0], band[position, 1]),
+            whole=users,
+        )
+        rows.append(row)
+    return rows
+
+
+def _row_outside(
+    levels: Levels, outside: int, share: Estimate, users: int
+) -> AnswerRow:
+    """The people with the answer that is not of the order."""
+    people = share.scaled(0.0, users)
+    return AnswerRow(
+        answer=levels.item_name(outside),
+        estimate=people,
+        processed=min(max(people.value or 0.0, 0.0), float(users)),
+        processing=_NEVER_FALL,
+        level=levels.level_names()[outside],
+        whole=float(users),
+    )
+
+
 def _said_of_quantile(name: str, quantile: QuantileEstimate, confidence: float) -> str:
     """Which answer it is, and between which it lies, where limits do not name the same one."""
     limits = ""
@@ -343,7 +381,7 @@ def end_names(edges: Array) -> list[str]:
         names = [f"{edge:.{digits}g}" for edge in edges.tolist()]
         if len(set(names)) == len(names):
             return names
-    return [repr(edge) for edge in edges.tolist()]
+    return list(map(repr, edges.tolist()))
 
 
 def number_at(
@@ -364,8 +402,10 @@ def number_at(
     up_to = np.append(0.0, estimates.consistent)
     # The first cell up to which there are so many: above its lower end there are some.
     cell = int(np.argmax(up_to[1:] >= share))
-    part = (share - up_to[cell]) / (up_to[cell + 1] - up_to[cell])
-    value = edges[cell] + part * (edges[cell + 1] - edges[cell])
+    in_cell = up_to[cell + 1] - up_to[cell]
+    part = (share - up_to[cell]) / in_cell
+    width = edges[cell + 1] - edges[cell]
+    value = edges[cell] + part * width
     quantile = estimates.quantile(share)
     least = edges[estimates.answers.index(quantile.lower)]
     most = edges[estimates.answers.index(quantile.upper) + 1]
@@ -376,9 +416,13 @@ def _last_share(estimates: OrderedEstimates, population: bool = False) -> Estima
     """The share of the last answer."""
     size = len(estimates.answers)
     last = np.arange(size) == size - 1
-    columns = estimates.among(last[None], population=population)
-    value, error, lower, upper = (float(column[0]) for column in columns)
-    return Estimate(value, error, lower, upper)
+    value, error, lower, upper = estimates.among(last[None], population=population)
+    return Estimate(
+        value=float(value[0]),
+        standard_error=float(error[0]),
+        lower=float(lower[0]),
+        upper=float(upper[0]),
+    )
 
 
 # -- whose variance is counted ---------------------------------------------------------------
@@ -410,13 +454,16 @@ def _combined_limits(
 ) -> CountLimits:
     """Limits whose distances are those of the people asked and of who was asked, by squares."""
     value = rows["estimate"]
-    ends = ("joint_lower", "joint_upper") if together else ("lower", "upper")
-    estimated = np.flatnonzero(np.isfinite(value))
-    drawn = reach(confidence, max(estimated.size, 1) if together else 1) * np.sqrt(
-        rows.drawn
-    )
-    below = np.maximum(value - rows[ends[0]], 0)
-    above = np.maximum(rows[ends[1]] - value, 0)
+    lower = rows["lower"]
+    upper = rows["upper"]
+    at_once = 1  # how many limits are to hold
+    if together:
+        lower = rows["joint_lower"]
+        upper = rows["joint_upper"]
+        at_once = max(int(np.isfinite(value).sum()), 1)
+    drawn = reach(confidence, at_once) * np.sqrt(rows.drawn)
+    below = np.maximum(value - lower, 0)
+    above = np.maximum(upper - value, 0)
     return value - np.hypot(below, drawn), value + np.hypot(above, drawn)
 
 
@@ -435,13 +482,19 @@ def population_rows(rows: AnswerRows, confidence: float) -> AnswerRows:
     >>> bool((drawn["standard_error"] > asked["standard_error"]).all())
     True
     """
-    limits = population_limits(rows, confidence)
-    joint = population_limits(rows, confidence, together=True)
-    errors = np.sqrt(np.square(rows["standard_error"]) + rows.drawn)
+    lower, upper = population_limits(rows, confidence)
+    joint_lower, joint_upper = population_limits(rows, confidence, together=True)
+    columns = {
+        "standard_error": np.sqrt(np.square(rows["standard_error"]) + rows.drawn),
+        "lower": lower,
+        "upper": upper,
+        "joint_lower": joint_lower,
+        "joint_upper": joint_upper,
+    }
     numbers = rows.numbers.copy()
     # Totals, which grow with the people, have no variance of who was asked.
     grows = np.isnan(rows.drawn)
-    for name, column in zip(NUMBERS[1:6], (errors, *limits, *joint), strict=True):
+    for name, column in columns.items():
         row = NUMBERS.index(name)
         numbers[row] = np.where(grows, numbers[row], column)
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
@@ -537,28 +590,38 @@ def weighted(
     >>> float(both["estimate"][0]), people
     (600.0, 1600.0)
     """
-    sizes = np.array([rows.whole for rows in groups])
-    weight = np.array(weights, dtype=np.float64)[:, None]
-    # As many people as reported, whatever the weights add up to.
-    scale = sizes.sum(axis=0) / (weight * sizes).sum(axis=0)
-    counts = np.array([rows["estimate"] for rows in groups])
-    errors = np.array([rows["standard_error"] for rows in groups])
-    drawn = np.array([rows.drawn for rows in groups])
-    limits = [population_limits(rows, confidence) for rows in groups]
-    below = np.maximum(counts - np.array([lower for lower, _ in limits]), 0)
-    above = np.maximum(np.array([upper for _, upper in limits]) - counts, 0)
-
-    def together(spreads: Array) -> Array:
-        return np.asarray(scale * np.sqrt(np.square(weight * spreads).sum(axis=0)))
-
-    value = scale * (weight * counts).sum(axis=0)
-    error = together(np.sqrt(np.square(errors) + drawn))
-    four = value, error, value - together(below), value + together(above)
-    reported = np.array([rows.users for rows in groups], dtype=np.float64)
-    mass = weight.ravel() * reported
-    # Kish's effective sample size (1965): people of one weight whose mean varies as much.
-    effective = float(mass.sum() ** 2 / (mass @ weight.ravel()))
     first = groups[0]
+    weighted_people = np.zeros(first.whole.shape)
+    all_people = np.zeros(first.whole.shape)
+    total = np.zeros(first.whole.shape)
+    # Sums over the groups of the squares of w times an error, or a limit's distance.
+    variance = np.zeros(first.whole.shape)
+    below = np.zeros(first.whole.shape)
+    above = np.zeros(first.whole.shape)
+    for rows, weight in zip(groups, weights, strict=True):
+        count = rows["estimate"]
+        lower, upper = population_limits(rows, confidence)
+        all_people = all_people + rows.whole
+        weighted_people = weighted_people + weight * rows.whole
+        total = total + weight * count
+        of_group = np.square(rows["standard_error"]) + rows.drawn
+        variance = variance + weight**2 * of_group
+        below = below + np.square(weight * np.maximum(count - lower, 0))
+        above = above + np.square(weight * np.maximum(upper - count, 0))
+    # As many people as reported, whatever the weights add up to.
+    scale = all_people / weighted_people
+    value = scale * total
+    four = (
+        value,
+        scale * np.sqrt(variance),
+        value - scale * np.sqrt(below),
+        value + scale * np.sqrt(above),
+    )
+    reported = np.array([rows.users for rows in groups], dtype=np.float64)
+    weight_of = np.array(weights, dtype=np.float64)
+    mass = weight_of * reported
+    # Kish's effective sample size (1965): people of one weight whose mean varies as much.
+    effective = float(mass.sum() ** 2 / (mass @ weight_of))
     note = f"weighted by group: as exact as {effective:,.0f} people"
     notes = [note] * len(first.answers)
-    return first.stating(int(reported.sum()), four, notes, sizes.sum(axis=0)), effective
+    return first.stating(int(reported.sum()), four, notes, all_people), effective

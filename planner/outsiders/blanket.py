@@ -179,11 +179,12 @@ class Blanket:
     def local_epsilon(self) -> float:
         """The pair's local budget, both ways, in nats; ``inf`` if only one can make a report."""
         possible = np.maximum(self.first, self.second) > 0
-        if np.any(np.minimum(self.first, self.second)[possible] == 0):
+        first = self.first[possible]
+        second = self.second[possible]
+        if min(first.min(), second.min()) == 0:
             return float("inf")
-        return float(
-            np.max(np.abs(np.log(self.first[possible] / self.second[possible])))
-        )
+        losses = np.abs(np.log(first / second))
+        return float(losses.max())
 
     def reversed(self) -> Blanket:
         """The same, from ``x'`` to ``x``."""
@@ -193,5 +194,7 @@ class Blanket:
         """Outcomes with the same two ratios as one."""
         ratios = np.column_stack([self.first, self.second])
         unique, output = np.unique(ratios, axis=0, return_inverse=True)
-        masses = np.asarray(np.bincount(output.ravel(), self.masses), np.float64)
-        return Blanket(masses, unique[:, 0], unique[:, 1])
+        masses = np.bincount(output.ravel(), self.masses)
+        first = unique[:, 0]
+        second = unique[:, 1]
+        return Blanket(np.asarray(masses, np.float64), first, second)

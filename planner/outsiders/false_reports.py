@@ -145,14 +145,17 @@ def _of_sides(law: CollectedLaw) -> FalseReports:
     down = -np.where(possible, weights, np.inf).min(axis=(0, 2))
 
     def together(level: int, answers: int) -> float:
-        group_index = group[level]
-        # Of each type as many as can stand on the side that counts for more.
-        order = np.argsort(-weights[:, group_index], axis=1)
-        first = np.take_along_axis(weights[:, group_index], order, axis=1)
-        room = np.take_along_axis(counts[:, group_index], order, axis=1)
+        # Of each type: what the low side and the high one count for, and how many stand there.
+        of_side = weights[:, group[level]]
+        room = counts[:, group[level]]
+        order = np.argsort(-of_side, axis=1)
+        of_side = np.take_along_axis(of_side, order, axis=1)
+        room = np.take_along_axis(room, order, axis=1)
+        # As many as can stand on the side that counts for more, the others on the other one.
         better = np.minimum(answers, room[:, 0])
         rest = np.minimum(answers - better, room[:, 1])
-        return float((better * first[:, 0] + rest * first[:, 1]).max())
+        sums = better * of_side[:, 0] + rest * of_side[:, 1]
+        return float(sums.max())
 
     sizes = tuple(shape.levels.item_counts)
     return FalseReports(

@@ -280,11 +280,15 @@ def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> 
     shrink = max(1.0, blanket.mass) * (1 + _ROUNDING)
     values = _values(blanket, epsilon)
     values += _SLIP * (np.abs(values) + blanket.first)  # not below the exact ones
-    sums = positive_part(blanket.masses / shrink, values * shrink, people, accuracy)
+    masses = blanket.masses / shrink
+    sums = positive_part(masses, values * shrink, people, accuracy)
     # In the mean ``|W| + first`` is at most ``2 + e^epsilon``: so much did raising the values add.
     raised = 2 * _SLIP * (2 + exp(epsilon))
-    lower = sums.lower / people * (1 - 4 * _ROUNDING * people) - raised
-    return Bracket(max(0.0, lower), min(1.0, sums.upper / people))
+    # By as much, relatively, did lowering the masses of all people.
+    lowered = 4 * _ROUNDING * people
+    lower = sums.lower / people * (1 - lowered) - raised
+    upper = sums.upper / people
+    return Bracket(max(0.0, lower), min(1.0, upper))
 
 
 def _pairs(reports: Seen) -> list[tuple[int, int]]:

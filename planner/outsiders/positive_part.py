@@ -249,14 +249,17 @@ class _Cumulant:
         share = grown / level
         near = np.expm1(1j * step * np.multiply.outer(np.arange(_ROW), self.values))
         for start in range(0, points, _POINT_BLOCK):
-            begin = step * np.arange(start, min(start + _POINT_BLOCK, points), _ROW)
+            end = min(start + _POINT_BLOCK, points)
+            begin = step * np.arange(start, end, _ROW)
             theta = begin[:, None] + step * np.arange(_ROW)
             far = np.expm1(1j * np.multiply.outer(begin, self.values))
             # M(lam + i theta) / M(lam) - 1, without cancellation where theta is small
             moved = (share * far) @ (1 + near).T + near @ share
             real = moved.real
             imaginary = moved.imag
-            modulus = np.maximum(real * (2 + real) + imaginary**2, -1 + 1e-300)
+            # |1 + z|^2 - 1 of this z, whose logarithm is half of that of the modulus.
+            modulus = real * (2 + real) + imaginary**2
+            modulus = np.maximum(modulus, -1 + 1e-300)
             height = np.exp(self.draws / 2 * np.log1p(modulus))
             phase = self.draws * np.arctan2(imaginary, 1 + real)
             terms = height * np.exp(1j * phase) / (tilt + 1j * theta) ** 2
@@ -264,5 +267,8 @@ class _Cumulant:
             # The n-th power makes of a relative error of M one that is n times as large.
             moved_most = np.minimum(reach * theta, size + 1)
             slips = _ULPS * _UNIT * (4 + self.draws * moved_most + 1)
-            error += 2 * float(np.sum(np.minimum(slips, 2.0) / (tilt**2 + theta**2)))
-        return step / (2 * pi) * total, step / (2 * pi) * error
+            slips = np.minimum(slips, 2.0)  # no two terms of this height differ by more
+            errors = slips / (tilt**2 + theta**2)
+            error += 2 * float(errors.sum())
+        scale = step / (2 * pi)
+        return scale * total, scale * error

@@ -99,7 +99,9 @@ class Seen:
         sent = self.success(chances)
         if not size:
             return Guess(sent, float(chances.max()))
-        return Guess(sent + (1 - sent) * (size - 1) / max(items - 1, 1), size / items)
+        # A wrong guess is right for another answer of the set with this chance.
+        by_luck = (size - 1) / max(items - 1, 1)
+        return Guess(sent + (1 - sent) * by_luck, size / items)
 
 
 def of_policy(policy: PrivacyPolicy) -> Seen:
@@ -282,7 +284,6 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
             total += weight * _mean_of_largest(likeliest)
         return total
 
-    # What one report adds to a count, of the sides on which an item may stand.
     # What one report adds to a count, of the sides on which an item may stand.
     there = np.stack([types.low_counts > 0, types.high_counts > 0], axis=2)
     largest = np.max(np.where(there, law.estimator, -np.inf), axis=(0, 2))
