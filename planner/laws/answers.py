@@ -530,7 +530,9 @@ class Number(Asked):
         """The element that an answer takes with this word."""
         if code is None:
             return self.points
-        position = (code - self.lower) / (self.upper - self.lower) * (self.points - 1)
+        share = (code - self.lower) / (self.upper - self.lower)
+        position = share * (self.points - 1)
+        # The upper end has no point above it: it is taken for one that is always moved up.
         below = min(int(position), self.points - 2)
         # The point above with the chance of the distance from the one below: right on average.
         return below + (word < int((position - below) * DENOMINATOR + 0.5))

@@ -47,6 +47,7 @@ class Bits(Shape):
         for key, column in (("a", self.a), ("b", self.b)):
             if len(column) != size:
                 raise unfit(key, len(column), f"{size} integers, one a level")
+        # A bit that is as often 1 for others tells nothing, and nothing could be estimated.
         for name, top, bottom in zip(self.levels.names, self.a, self.b, strict=True):
             if bottom >= top:
                 raise unfit(f"b of level {name!r}", bottom, f"below a = {top}")
@@ -55,6 +56,7 @@ class Bits(Shape):
         check_unary(self.a, self.b, self.levels)
 
     def ratio(self, i: int, j: int) -> Fraction | None:
+        # The likeliest report for i against j has the bit of i set and that of j not.
         ones, zeros = self._ratios
         return ones[i] * zeros[j]
 

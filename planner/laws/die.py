@@ -93,7 +93,9 @@ class Die(Shape):
     def released(self) -> float:
         """The stated epsilon of released estimates, which a device cannot prove."""
         stated = self.guarantee["aggregates"]["epsilon"]
-        return inf if stated == "infinite" else float(stated)
+        if stated == "infinite":  # JSON has no number for it
+            return inf
+        return float(stated)
 
     @property
     def people_needed(self) -> tuple[int, ...]:
@@ -114,26 +116,26 @@ class Die(Shape):
     def check(self, counts_as: Wanted | None) -> None:
         values = self.levels.total
         others = self.guarantee["aggregates"]["others_with_each_value"]
-        for what, integer in (
-            ("decoys", len(self.decoys)),
-            ("numbers of others", len(others)),
-        ):
-            if integer != values:
-                raise VerificationError(f"{integer} {what} for {values} values")
+        counts = {"decoys": len(self.decoys), "numbers of others": len(others)}
+        for what, count in counts.items():
+            if count != values:
+                raise VerificationError(f"{count} {what} for {values} values")
         total = self.sampling + self.zero + sum(self.decoys)
         if total != D:
             raise VerificationError(
                 f"The die's faces have {total} of 2^32 parts in total"
             )
+        # Where nobody stays at 0 whatever the answer, who is at 0 in round two has none.
         if not self.zero and not self.everyone_has_value:
             raise VerificationError(
                 "Output 0 would give away that a person has none of the values"
             )
+        # Each value at its own budget, and all of them at what the file states of round two.
+        stated = self.guarantee["round_two_epsilon"]
         for i, (label, budget) in enumerate(self._promised):
-            check_ratio(self.ratio(i, i), budget, label)
-            check_ratio(
-                self.ratio(i, i), self.guarantee["round_two_epsilon"], "Round two"
-            )
+            ratio = self.ratio(i, i)
+            check_ratio(ratio, budget, label)
+            check_ratio(ratio, stated, "Round two")
         if self.guarantee["relies_on"] == _RELEASED_ALONE and self.released == inf:
             raise VerificationError(
                 "Released estimates have no finite epsilon, yet are relied on"
@@ -170,6 +172,7 @@ class Die(Shape):
         return promised
 
     def draw(self, elements: Own, source: Source) -> bytes:
+        # The word itself: it says nothing of the answer, and both rounds follow from it.
         return words(source, 1)[0].to_bytes(4, "little")
 
     def output(self, drawn: bytes, elements: Own, round_number: int | None) -> bytes:

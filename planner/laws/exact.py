@@ -233,6 +233,7 @@ def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
     for i, j in pairs:
         if i == j and members[i].elements == 1:
             continue  # it is told from no other of its level
+        # Each half is a bound of e^(x / 2), of which the pair has the product.
         if ones[i] * zeros[j] > halves[i] * halves[j]:
             demanded = (members[i].epsilon + members[j].epsilon) / 2
             raise PairViolation.of(levels, i, j, ones[i] * zeros[j], demanded)
@@ -251,5 +252,6 @@ def _check_pair(
     # Doubles settle most pairs; exact numbers those where they are near each other.
     if float(ones[i]) * float(zeros[j]) < math.exp(budget) * _NEARLY_LARGEST:
         return
+    # Exact: the bound is a rational number just below e^budget.
     if ones[i] * zeros[j] > exp_lower_bound(budget):
         raise PairViolation.of(levels, i, j, ones[i] * zeros[j], budget)

@@ -60,16 +60,19 @@ class Hash(Shape):
         return Fraction(self.truth * self.values + D - self.truth, D - self.truth)
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
-        true_chance = Fraction(self.truth, D) + Fraction(
-            D - self.truth, D * self.values
-        )
-        return [(true_chance, Fraction(1, self.values))] * len(self.levels.names)
+        # The true value is reported on purpose, or else by chance, one in so many.
+        by_chance = Fraction(D - self.truth, D * self.values)
+        true_chance = Fraction(self.truth, D) + by_chance
+        # Another item has the reported value with the seeds under which it hashes to it.
+        other_chance = Fraction(1, self.values)
+        return [(true_chance, other_chance)] * len(self.levels.names)
 
     @property
     def cells(self) -> int:
         return self.levels.total
 
     def draw(self, elements: Own, source: Source) -> bytes:
+        # Each from a call of its own, as ports read them.
         seed = words(source, 1)[0]
         word = words(source, 1)[0]
         if word < self.truth:

@@ -98,6 +98,7 @@ class Rows(Shape):
         return len(self.rows[0])
 
     def draw(self, elements: Own, source: Source) -> bytes:
+        # The first report whose probabilities, added up to it, exceed the word.
         word = words(source, 1)[0]
         report = bisect_right(self._ends[elements[0]], word)
         return report.to_bytes(self.size, "little")

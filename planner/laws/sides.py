@@ -205,8 +205,9 @@ class Sides(Shape):
         """Of the levels of each group, the first ones."""
         names: list[list[str]] = [[] for _ in self.weights]
         for name, group in zip(self.levels.names, self.groups, strict=True):
-            names[group].append(repr(name))
-        return [", ".join(some[:_MOST_TYPE_NAMES]) for some in names]
+            if len(names[group]) < _MOST_TYPE_NAMES:
+                names[group].append(repr(name))
+        return list(map(", ".join, names))
 
     @cached_property
     def _ratios(self) -> dict[tuple[int, int], Fraction | None]:
@@ -319,10 +320,13 @@ class Sides(Shape):
     def draw(self, elements: Own, source: Source) -> bytes:
         numbers, groups, firsts = self.places
         # Elements are numbered level by level; bits stand group by group.
-        level = bisect_right(numbers, elements[0]) - 1
+        (element,) = elements
+        level = bisect_right(numbers, element) - 1
         group = groups[level]
-        bit = firsts[level] + elements[0] - numbers[level]
-        kind, side = divmod(bisect_right(self._ends[group], words(source, 1)[0]), 2)
+        bit = firsts[level] + element - numbers[level]
+        word = words(source, 1)[0]
+        # A type's low and high side stand one after the other among the group's integers.
+        kind, side = divmod(bisect_right(self._ends[group], word), 2)
         bits = self._split(kind, bit, bool(side), group, source)
         sides = packed(bits, self.size - self._type_bytes)
         return kind.to_bytes(self._type_bytes, "little") + sides

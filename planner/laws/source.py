@@ -26,6 +26,7 @@ def system(count: int) -> bytes:
 def words(source: Source, count: int) -> tuple[int, ...]:
     """``count`` uniform integers below 2^32, from ``4 count`` bytes asked for at once."""
     data = source(4 * count)
+    # A source that fails must not be taken for zeros.
     if not isinstance(data, bytes) or len(data) != 4 * count:
         raise VerificationError("The source of entropy failed", "Report nothing.")
     return struct.unpack(f"<{count}I", data)
@@ -78,12 +79,13 @@ def below(source: Source, size: int) -> int:
     >>> below(lambda count: next(numbers).to_bytes(count, "little"), 3)
     2
     """
+    # With two words more than it needs, one number in 2^64 is rejected at most.
     count = -(-size.bit_length() // 32) + 2
     top = DENOMINATOR**count
     while True:
-        number = int.from_bytes(
-            struct.pack(f"<{count}I", *words(source, count)), "little"
-        )
+        number = 0
+        for position, word in enumerate(words(source, count)):
+            number |= word << (32 * position)
         if number < top - top % size:
             return number % size
 
@@ -99,6 +101,7 @@ def order(source: Source, count: int, needed: int) -> list[int]:
     >>> order(lambda count: bytes(count), 4, 3)  # always the first place
     [0, 3, 2]
     """
+    # Only places whose number changed are kept: a row of all of them may be long.
     moved: dict[int, int] = {}
     chosen = []
     for position in choose_all(source, range(count, count - needed, -1)):

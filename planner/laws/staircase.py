@@ -73,6 +73,7 @@ class Staircase(Shape):
             raise VerificationError(
                 f"cap is {self.cap:g}, below the smallest budget {least:g}"
             )
+        # Sets that differ in one element have numbers of hits that differ by one at most.
         check_ratio(self.ratio(0, 0), least, "Sets that differ in one item: a report")
         # Any two sets differ in as many elements as dummies at most: all ratios multiply.
         check_ratio(self._any_two, self.cap, "Two sets: a report")
@@ -98,9 +99,12 @@ class Staircase(Shape):
             )
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
+        # The mean of a whole number up to k is k less the chances to be at most 0, 1, .. k - 1.
         mean = self.hits[-1] - Fraction(sum(self.ends[:-1]), self.ends[-1])
-        pair = mean / self.levels.dummies, (self.held - mean) / self.levels.total
-        return [pair] * len(self.levels.names)
+        # Of the own elements, as many as dummies, each is reported as often; so are all others.
+        own_chance = mean / self.levels.dummies
+        other_chance = (self.held - mean) / self.levels.total
+        return [(own_chance, other_chance)] * len(self.levels.names)
 
     @property
     def cells(self) -> int:
@@ -123,10 +127,12 @@ class Staircase(Shape):
         return width
 
     def draw(self, elements: Own, source: Source) -> bytes:
-        hits = self.hits[bisect_right(self.ends, below(source, self.ends[-1]))]
+        drawn = below(source, self.ends[-1])
+        hits = self.hits[bisect_right(self.ends, drawn)]
         # Others are numbered without one's own: an element's number, less those of one's own
         # below it, is its place among the others.
         mine = sorted(elements)
+        # As far as a report could need it, so that the number of words says no number of hits.
         first = order(source, len(mine), min(self.held, len(mine)))
         rest = self.cells - len(mine)
         others = order(source, rest, min(self.held, rest))
