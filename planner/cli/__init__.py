@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 from types import FrameType
 from typing import NoReturn
+
+from planner.solvers.threads import one_thread
 
 __all__ = ["main"]
 
@@ -18,9 +21,14 @@ def main() -> NoReturn:
     from the keyboard, 143 if ended by another program.
     """
     signal.signal(signal.SIGTERM, _end)
-    # Before NumPy is loaded, so that its threads never start: solvers hold themselves to one, but
-    # estimates are small systems of equations as well, and idle threads wait for work busily.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Estimates are small systems of equations as well, and idle threads wait for work busily.
+    one_thread.from_the_start()
+    # Of all that is installed some might plug into Pydantic: none of it is ours, and the search
+    # through 100 packages takes a thirtieth of a plan.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # What a command loads and makes lasts as long as it does: to look through it for circles that
+    # nobody holds, each time that 700 more objects are made, takes a thirtieth of a plan.
+    gc.set_threshold(50_000)
     for stream in (sys.stdout, sys.stderr):  # what their encoding has not is spelt out
         getattr(stream, "reconfigure", dict)(errors="backslashreplace")
     try:

@@ -381,7 +381,7 @@ class MinRule(PairRule):
         up, down = self._budgets(epsilons)
         # No range exceeds the largest budget either way, or both budgets of one level together.
         most = min(up.max(), down.max(), (up + down).min())
-        ranges = np.unique([*up, *down, most])
+        ranges = np.array(sorted({*up, *down, most}))
         ranges = ranges[ranges <= most]
         first = max(1, int(np.searchsorted(ranges, down.min(), "right")))
         for span in ranges[first - 1 :]:

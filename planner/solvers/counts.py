@@ -16,11 +16,12 @@ branch and bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from planner.arrays import Array, Flags, Whole
+from planner.arrays import Array, Flags, Whole, distinct_rows
 from planner.patience import still_wanted
 from planner.solvers.game import (
     MOST_NEW,
@@ -190,7 +191,7 @@ def few_high_types(problem: DesignProblem) -> Whole:
     tables = [np.column_stack([np.arange(len(low)), np.zeros((len(low), m.size), int)])]
     for _ in range(_MOST_HIGH):
         added = counts[:, None] + np.eye(m.size, dtype=np.int64)
-        counts = np.unique(added.reshape(-1, m.size), axis=0)
+        counts = distinct_rows(added.reshape(-1, m.size))
         counts = counts[(counts <= m).all(axis=1)]
         if len(low) * len(counts) > most:
             break
@@ -219,7 +220,7 @@ def split_types(problem: DesignProblem) -> Whole:
         # A level whose low and high are the same has no high side.
         counts = np.where(rise > 0, counts, 0)
         tables.append(np.column_stack([np.full(len(counts), window), counts]))
-    return np.unique(np.vstack(tables), axis=0)
+    return distinct_rows(np.vstack(tables))
 
 
 class Boxes(NamedTuple):
@@ -248,7 +249,11 @@ class Counts:
         self.searched = True
         self.staged = problem.item_counts.size > _WIDE
         self.finest = tolerance / 400
-        self.rng = np.random.default_rng(0)
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """What draws starts of a search, the same ones each time; most searches need none."""
+        return np.random.default_rng(0)
 
     def start(self) -> GameColumns:
         """The types to begin with."""
@@ -266,8 +271,8 @@ class Counts:
         starts = [columns.key, priced.corners()]
         if self.staged:
             starts.append(self._drawn())
-        types = priced.improved(np.unique(np.vstack(starts), axis=0))
-        types = np.unique(types, axis=0)
+        types = priced.improved(distinct_rows(np.vstack(starts)))
+        types = distinct_rows(types)
         for most in _BESIDE if self.staged else ():
             best = np.argsort(-priced.ratios(types), kind="stable")[:most]
             types = self._beside(types[best])
@@ -299,7 +304,7 @@ class Counts:
                 moved[:, 1 + level] += step
                 count = moved[:, 1 + level]
                 neighbours.append(moved[movable & (count >= 0) & (count <= m[level])])
-        return np.unique(np.vstack(neighbours), axis=0)
+        return distinct_rows(np.vstack(neighbours))
 
     def prove(
         self, multipliers: Multipliers, doubt: float

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.arrays import Array, Whole
+from planner.arrays import Array, Whole, distinct_rows
 from planner.errors import ConvergenceError, InputError, SolverError
 from planner.policy.objective import LEAST_WEIGHT, Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
@@ -337,7 +337,7 @@ def _solve_component(
                 types_near(problem, bound, size),
             ]
         )
-        generated = _generated(problem, close, np.unique(first, axis=0), bound.bounds)
+        generated = _generated(problem, close, distinct_rows(first), bound.bounds)
         if generated is not None:
             return _designed(problem, generated, scaled)
     stopped = (

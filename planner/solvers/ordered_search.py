@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.arrays import Array, Flags, Whole
+from planner.arrays import Array, Flags, Whole, distinct_rows
 from planner.errors import InputError
 from planner.patience import still_wanted
 from planner.policy.policy import PrivacyPolicy
@@ -450,7 +450,7 @@ def _not_among(columns: _Columns, others: _Columns) -> _Columns:
 def _whole_pairs(window: Whole, high: Flags) -> tuple[Whole, Flags]:
     """Each set with its complement: half and half they sum to nearly the same for all answers."""
     both = np.column_stack([np.tile(window, 2), np.vstack([high, ~high])])
-    keys = np.unique(both, axis=0)
+    keys = distinct_rows(both)
     return keys[:, 0], keys[:, 1:].astype(bool)
 
 
@@ -464,7 +464,7 @@ def _runs(size: int) -> Flags:
             run[max(first, 0) : first + length] = True
             sets.append(run)
         length *= 2
-    return np.unique(np.array(sets), axis=0)
+    return distinct_rows(np.array(sets))
 
 
 def _grid_of(size: int, count: int) -> Whole:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.arrays import Array, Whole
+from planner.arrays import Array, Whole, distinct_rows
 from planner.patience import still_wanted
 from planner.solvers.counts import DesignProblem
 from planner.solvers.game import SLACK
@@ -725,7 +725,7 @@ def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
             every = np.where(gap > 0, every, 0)
             rows.append(np.column_stack([np.full(len(every), window), every]))
     rows.append(_enclosing(problem))
-    return np.unique(np.vstack(rows), axis=0)
+    return distinct_rows(np.vstack(rows))
 
 
 def _enclosing(problem: DesignProblem) -> Whole:

@@ -28,7 +28,11 @@ class Description(pydantic.BaseModel):
     """
 
     model_config = pydantic.ConfigDict(
-        frozen=True, extra="forbid", strict=True, serialize_by_alias=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        serialize_by_alias=True,
+        defer_build=True,
     )
     first: ClassVar[tuple[str, ...]] = ()
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from importlib import import_module, resources
 from ipaddress import ip_address
 
+from planner.solvers.threads import one_thread
+
 # The same as in .streamlit/config.toml, which only a checkout has; a test compares them.
 SETTINGS: dict[str, str | int | bool | list[str]] = {
     "server.address": "127.0.0.1",
@@ -31,8 +33,7 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     ``address`` is the one to listen on: by default this machine alone can reach the app, and no
     page that calls it by another name, which might be anybody's (DNS rebinding).
     """
-    # As in the command line (planner/cli/__init__.py): estimates need one thread, too.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    one_thread.from_the_start()  # as in the command line (planner/cli/__init__.py)
     from streamlit.web import cli
 
     here = {"server.port": port, "server.address": address}
