@@ -35,6 +35,7 @@ from planner.cli.options import (
 )
 from planner.cli.streams import DASH, settle_outputs, survey_of, working
 from planner.errors import InputError
+from planner.files import replace_file
 
 if TYPE_CHECKING:
     from planner.laws.schema import Document
@@ -64,7 +65,6 @@ def import_form(
 
     Budgets stay open, with a comment; every question that was left out is listed.
     """
-    from planner.files import replace_file
     from planner.survey.xlsform import survey_of_form
 
     settle_outputs(out, force=force, quiet=quiet, json=json_output)
@@ -108,8 +108,6 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Prints what is exported, its error, how far it is from the best, and what to do next.
     """
-    from planner.deployment.parameters import survey_parameters, write_parameters
-    from planner.files import replace_file
     from planner.planning.plan import plan_survey
     from planner.show.json import plan_json
     from planner.show.plan import plan_blocks
@@ -124,6 +122,8 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         parameters = None
         shown = json_output and survey_plan.deployable
         if out is not None or question is not None or shown:
+            from planner.deployment.parameters import survey_parameters
+
             parameters = survey_parameters(survey_plan, question)
         document = plan_json(survey_plan, parameters) if json_output else None
         blocks = [] if json_output else plan_blocks(survey_plan, details=details)
@@ -132,6 +132,8 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if record:  # after the pages, and before what must not be spent unrecorded
         survey_plan.record(datetime.datetime.now(datetime.UTC).date())
     if out is not None and parameters is not None:
+        from planner.deployment.parameters import write_parameters
+
         write_parameters(out, parameters)
     if document is not None:
         print_json(document)
@@ -151,10 +153,10 @@ def _refuse_early(
     survey: Survey | Path, question: str | None, out: Path | None
 ) -> None:
     """What cannot be written is refused before the survey is planned, which may take long."""
-    from planner.deployment.parameters import check_writable
-    from planner.survey.survey import load_survey
-
     if out is not None or question is not None:
+        from planner.deployment.parameters import check_writable
+        from planner.survey.survey import load_survey
+
         asked = load_survey(survey) if isinstance(survey, Path) else survey
         check_writable(asked, question, out)
 
@@ -163,12 +165,14 @@ def _pages(
     survey_plan: SurveyPlan, report: Path | None, handout: Path | None
 ) -> list[tuple[Path, str, str]]:
     """The pages that are asked for: where each is to be written, what it is, and itself."""
-    from planner.show.html import handout_html, report_html
-
     pages = []
     if report is not None:
+        from planner.show.html import report_html
+
         pages.append((report, "Report", report_html(survey_plan)))
     if handout is not None:
+        from planner.show.html import handout_html
+
         pages.append((handout, "Handout", handout_html(survey_plan)))
     return pages
 

@@ -23,13 +23,13 @@ from planner.planning.question import QuestionPlan
 from planner.planning.rounds import own_ways
 from planner.planning.sampled import SamplingPlan
 from planner.planning.what_if import Frontier
-from planner.trial.simulate import OneSurvey
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from plotly.graph_objects import Figure
 
     from planner.planning.option import AnyPart, Option
+    from planner.trial.simulate import OneSurvey
 
 # Okabe and Ito's palette: told apart by colour-blind readers. Where one is now is red alone.
 BLUE = "#0072B2"

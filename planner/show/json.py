@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel
 
-from planner.deployment.parameters import Parameters
 from planner.laws.schema import Document
 from planner.outsiders.false_reports import FalseReports
 from planner.outsiders.guarantee import ShuffledGuarantee
@@ -35,6 +34,9 @@ from planner.show.promises import (
     together_sentence,
     view_sentences,
 )
+
+if TYPE_CHECKING:
+    from planner.deployment.parameters import Parameters
 
 _MOST_EXPLAINED = 40  # levels
 _NAMES_OF: dict[

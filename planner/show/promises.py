@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from planner.arrays import Array
-from planner.deployment.parameters import Parameters
 from planner.laws.law import Law
 from planner.laws.levels import Levels
 from planner.laws.schema import Document
@@ -45,6 +44,9 @@ from planner.show.blocks import (
 )
 from planner.show.kinds import WORDS, views_in_words, words
 from planner.solvers.answers import Channel
+
+if TYPE_CHECKING:
+    from planner.deployment.parameters import Parameters
 
 _NAMED_LEVELS = 4  # in a sentence
 _WHOEVER = "whoever looks and whatever they know"
