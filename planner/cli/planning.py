@@ -193,13 +193,15 @@ def compare(
     """Put two scenarios side by side: budgets and errors."""
     from planner.planning.plan import compare_plans, plan_survey
     from planner.show.others import comparison_blocks
+    from planner.trial.curves import compared_curves
 
     with working("planning both"):
         plans = [
             plan_survey(survey_of(path), mechanism=mechanism)
             for path in (first, second)
         ]
-        comparison = compare_plans(plans[0], plans[1])
+        figures = compare_plans(plans[0], plans[1])
+        comparison = (*figures, *compared_curves(plans[0], plans[1]))
     blocks = comparison_blocks(comparison, (first.name, second.name))
     show(blocks, comparison, json=json_output)
 
