@@ -18,7 +18,7 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded, SetPromises
-from planner.policy.budget_text import factor_up, rounded_up
+from planner.policy.budget_text import delta_text, factor_up, rounded_up
 from planner.show.blocks import (
     Block,
     Fact,
@@ -491,7 +491,7 @@ def views_in_words(plan: SamplingPlan) -> tuple[str, str, str]:
         "Whoever moves from none to a value has that value, with certainty; who is seen at "
         f"none in round one is a sampled one with probability {likely}.",
         "Only the estimates released, by a trusted aggregator: epsilon "
-        f"{_up(plan.released_epsilon)} at delta {plan.delta:g}, exact. Holds if at least "
+        f"{_up(plan.released_epsilon)} at delta {delta_text(plan.delta)}, exact. Holds if at least "
         f"{min(plan.others)} other people have each value.",
     )
 

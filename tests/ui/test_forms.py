@@ -145,6 +145,8 @@ def test_a_part_of_a_joint_question_may_be_a_scale(questions):
     ]
     (joint,) = survey_of(questions).questions
     assert [part.kind for part in joint.parts] == ["ordinal", "categorical"]
+    for page in (questions, open_page("plan", questions)):  # whose figures these are
+        assert f"**{joint.name}**" in words(page)
     by_label(questions.selectbox, "Its answers are").set_value("categorical").run()
     (joint,) = survey_of(questions).questions
     assert [part.kind for part in joint.parts] == ["categorical"] * 2

@@ -18,6 +18,7 @@ from planner.survey.numeric import Numeric
 from planner.trial.made_up import made_up_answers, made_up_numbers, shapes_of
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
+from planner.ui.document import name_of
 from planner.ui.state import session
 from planner.ui.working import (
     Step,
@@ -53,6 +54,8 @@ def page() -> None:
         render.render(block for block in blocks + shared if block.rank == "details")
 
     with shown(result), render.complaint():
+        if plan.name != name_of(question_at(number)):  # a part is planned in its whole
+            st.markdown(f"**{render.plain(plan.name)}**")
         blocks = remembered(("blocks", plan), first)
         render.render(block for block in blocks + shared if block.rank != "details")
         if not result.mistakes:

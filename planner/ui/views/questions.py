@@ -182,7 +182,7 @@ def _figures(survey: SurveyPlan, chosen: str) -> None:
             blocks = [
                 block for block in question_blocks(plan) if isinstance(block, Facts)
             ]
-        if len(plans) > 1:
+        if len(session().document["question"]) > 1:  # also of a joint one its parts
             st.markdown(f"**{render.plain(plan.name)}**")
         render.render(blocks)
 
