@@ -50,7 +50,7 @@ def _listing(path, query):
 
 @contextmanager
 def object_store(folder: Path) -> Iterator[str]:
-    """Its folders are buckets; gives HOST:PORT."""
+    """Its folders are buckets; gives HOST:PORT. It ends in the middle of what is named broken."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -83,8 +83,12 @@ def object_store(folder: Path) -> Iterator[str]:
             if part:
                 self.send_header("content-range", part)
             self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(data)
+            if self.command == "HEAD":
+                return
+            if "broken" in self.path and "list-type" not in self.path:
+                data = data[: len(data) // 2]
+                self.close_connection = True
+            self.wfile.write(data)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -131,6 +135,27 @@ def test_a_store_is_counted_like_a_folder(store, one_question, collection, tmp_p
     (store / "reports" / "0.parquet").write_bytes(b"changed")
     with refused("changed after it was counted", kind=FileError):
         collect(one_question, [place_of("s3://bucket/reports")], checkpoint=progress)
+
+
+def test_a_store_that_fails_in_the_middle_costs_the_file_until_it_is_read_again(
+    store, one_question, collection, tmp_path
+):
+    folder, _, users = collection
+    client = Client(one_question.document)
+    line = client.report("q", 1).to_json() + "\n"
+    (folder / "broken.jsonl").write_text(line)
+    folder.rename(store / "reports")
+    progress = tmp_path / "progress"
+    places = [place_of("s3://bucket/reports")]
+    done = collect(one_question, places, checkpoint=progress)
+    assert done.sums[KEY].users == users
+    ((path, reason),) = done.quarantined
+    assert path.name == "broken.jsonl"
+    assert "truncated" in reason
+    (store / "reports" / "broken.jsonl").rename(store / "reports" / "whole.jsonl")
+    done = collect(one_question, places, checkpoint=progress)
+    assert not done.quarantined
+    assert done.sums[KEY].users == users + 1
 
 
 def test_what_is_wrong_with_an_address(store, one_question, rng):
