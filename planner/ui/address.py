@@ -88,7 +88,9 @@ def _fits(value: object, shape: _Shape) -> bool:
             return isinstance(value, list) and _all_fit(value, row, most)
         case _Lists(depth) if isinstance(value, list):
             return depth > 0 and _all_fit(value, _Lists(depth - 1), len(value))
-    if isinstance(value, int | float):
+    if isinstance(
+        value, int | float
+    ):  # JSON knows numbers that no float holds, and NaN
         return abs(value) <= float_info.max
     return isinstance(value, str)
 
@@ -112,6 +114,7 @@ def word_of(*documents: Document) -> str:
     True
     """
     whole = _without_files([*documents])
+    # As short as it can be: letters of other scripts as they are, and no blanks.
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 9)
     return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
@@ -146,10 +149,14 @@ def documents_of_word(word: str) -> list[Document]:
 
 
 def _unpacked(word: str) -> Any:
-    padding = "=" * (-len(word) % 4)
+    padding = "=" * (
+        -len(word) % 4
+    )  # left out of the address, where "=" would be escaped
     packed = base64.b64decode(word + padding, altchars=b"-_", validate=True)
     unpacking = zlib.decompressobj()
-    text = unpacking.decompress(packed, _MOST_BYTES)
+    text = unpacking.decompress(
+        packed, _MOST_BYTES
+    )  # a small word may unpack to gigabytes
     if not unpacking.eof:
         raise ValueError("too long, or cut short")
     return json.loads(text.decode("utf-8", "surrogatepass"))

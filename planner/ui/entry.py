@@ -48,7 +48,7 @@ def main() -> None:
     here.enter(page.title)
     bar()
     page.run()
-    here.note()
+    here.note()  # what was typed in this run is one step of Undo
     _next(pages, page)
     _keep()
 
@@ -111,6 +111,7 @@ def _keep() -> None:
     """Give address and browser what is typed now, once that is no example."""
     here = session()
     word = word_of(here.document)
+    # An address that begins with an example stays short until something is typed.
     data = {
         "page": here.page,
         "charts": CHARTS,

@@ -40,7 +40,7 @@ def kept(
         what is typed elsewhere, too.
     """
     cell = CELLS[path]
-    *table, key = path.split(".")
+    *table, key = path.split(".")  # a table within the question, such as "rounds"
     if cell.options:
         settings.setdefault("options", cell.options)
     widget = cell.widget
@@ -53,7 +53,7 @@ def kept(
     value = inner.get(key, start)
     if widget == "text_input":
         settings.setdefault("placeholder", cell.empty or "needed")
-        value = text_of(value, key)
+        value = text_of(value, key)  # a number of a file reads back as exactly itself
 
     def take(typed: Any) -> None:
         home = holder
@@ -62,6 +62,7 @@ def kept(
         if typed != start:
             home[key] = typed
             return
+        # A file says nothing of what is as usual; nor does it have tables without keys.
         home.pop(key, None)
         if table and not home:
             del holder[table[0]]
@@ -131,6 +132,7 @@ def field(
 
     ``take`` is given what differs from it.
     """
+    # Another key is another widget: it forgets what was typed before the document was replaced.
     key = f"{name}-{session().revision}"
     options = settings.get("options")
     if isinstance(options, Mapping):
@@ -138,12 +140,14 @@ def field(
     if options is not None:
         settings["options"] = list(options)
 
+    # Streamlit calls this before the run, so that what stands above the widget knows of it, too.
     def changed() -> None:
         if st.session_state[key] != value:
             take(st.session_state[key])
 
     start = _start(widget.__name__, value, settings.get("options", ()))
     typed = widget(label, key=key, on_change=changed, **start, **settings)
+    # A widget that was typed into while its page was left comes back with it, without a change.
     if typed != value:
         take(typed)
 

@@ -64,7 +64,7 @@ def _take_upload() -> None:
     here = session()
     file = st.session_state[f"upload-{here.revision}"]
     here.refused = []
-    if file is None:
+    if file is None:  # it was taken out again
         return
     name = PurePath(file.name).name
     data = file.getvalue()
@@ -110,12 +110,13 @@ def _with_items(document: Document, name: str, data: bytes) -> Document:
     number = session().typed.get("question", 0)
     questions = changed["question"]
     question = questions[number if number < len(questions) else 0]
+    # A number has no answers to list: the items become a question of their own.
     if not form_of(question).small:
         question = {"name": "question"}
         questions.append(question)
     question["level"] = rows_from_items(name, data, question.get("level", ()))
     if not isinstance(question.get("rule", ""), str):
-        del question["rule"]
+        del question["rule"]  # a matrix has a row for each level that was there before
     return changed
 
 
@@ -208,6 +209,7 @@ def rows_of_paste(text: str, column: str, before: Sequence[Document]) -> list[Do
     answers_of: dict[tuple[str, str], list[str]] = {}
     number_of: dict[tuple[str, str], str] = {}
     for line in cells:
+        # Short rows are filled up; what stands behind the fourth cell is not of this table.
         level, budget, answer, number = [*line, "", "", ""][:4]
         listed = answers_of.setdefault((level, budget), [])
         if answer:
@@ -271,6 +273,7 @@ def as_files(uploads: Sequence[tuple[str, bytes]]) -> Iterator[list[Path]]:
         for number, (name, data) in enumerate(uploads):
             inner = Path(folder, str(number))
             inner.mkdir()
+            # The last part of the name alone: no upload chooses its folder.
             path = inner / (PurePosixPath(name.replace("\\", "/")).name or "upload")
             path.write_bytes(data)
             paths.append(path)

@@ -122,11 +122,12 @@ def render(blocks: Iterable[Block]) -> None:
     The highest of their headings is the page's second level, so that none is left out.
     """
     shown = [*blocks]
+    # Blocks of a report begin below its title, those of a page below the page's.
     highest = min(
         (block.level for block in shown if isinstance(block, Heading)), default=2
     )
     items: list[str] = []
-    for block in [*shown, None]:
+    for block in [*shown, None]:  # the last one ends a list of items
         if isinstance(block, Sentence) and block.tone == "item":
             items.append(block.text)
             continue
@@ -193,7 +194,7 @@ def people_beside(shown: int | None, text: str) -> None:
         st.html('<div class="meaning"></div>')
         return
     beyond_chance = max(shown - 50, 0)
-    whole = beyond_chance // 5
+    whole = beyond_chance // 5  # columns of five people
     rest = beyond_chance % 5
     parts = ["<i></i>", f'<b style="width:{whole}em"></b>']
     if rest:

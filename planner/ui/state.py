@@ -92,10 +92,10 @@ class Session:
 
     def note(self) -> None:
         """Take a change of the document as one step that can be undone."""
-        now = json.dumps(self.document)
+        now = json.dumps(self.document)  # a copy that later changes do not reach
         if now != self.seen and self.seen:
             self.past = [*self.past, self.seen][-_MOST_STEPS:]
-            self.future = []
+            self.future = []  # a new change has no way on
         self.seen = now
 
     def undo(self) -> None:
@@ -112,7 +112,7 @@ class Session:
         """Put another survey in place of the document; Undo brings the old one back."""
         self.note()
         self.document = copy.deepcopy(document)
-        self.last = None
+        self.last = None  # the offer of the last survey is declined by that
         self.typed.pop("question", None)
         self.revision += 1
 
@@ -132,6 +132,7 @@ class Session:
 
     def enter(self, page: str) -> None:
         """Note which page is shown: the widgets of a page start afresh when it is entered."""
+        # Widgets that a page left hold what they had; the document may be another by now.
         if self.page and self.page != page:
             self.revision += 1
         self.page = page
@@ -144,7 +145,7 @@ class Session:
             except PlannerError as error:
                 # Without its traceback, which would keep what it was computed from.
                 outcome = error.with_traceback(None)
-            while len(self.memory) >= _MOST_REMEMBERED:
+            while len(self.memory) >= _MOST_REMEMBERED:  # the oldest goes first
                 del self.memory[next(iter(self.memory))]
             self.memory[key] = outcome
         result = self.memory[key]

@@ -20,6 +20,7 @@ def target_row(question: Document, kind: str) -> int:
     """The number of the row that has the target of this kind, or that would have it."""
     rows = question.get("target", ())
     for number, row in enumerate(rows):
+        # A target of one level is a file's own business: no field here is about it.
         if "level" not in row and not row.keys().isdisjoint(TARGET_KEYS[kind]):
             return number
     return len(rows)
@@ -43,6 +44,6 @@ def set_target(question: Document, kind: str, key: str, text: str) -> None:
     rows[number].pop(key, None)
     if text.strip():
         rows[number][key] = text
-    question["target"] = [row for row in rows if row]
+    question["target"] = [row for row in rows if row]  # a row without keys is none
     if not question["target"]:
         del question["target"]

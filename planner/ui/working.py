@@ -112,6 +112,7 @@ def result() -> Result:
         if here.ledger is not None:
             ledger = Ledger.model_validate_json(here.ledger)
         make = partial(plan_survey, survey, ledger)
+        # Equal surveys are one key, so that Undo finds its plan again.
         here.planned = remembered(("plan", survey, here.ledger), make)
     except InputError as error:
         return Result(here.planned, (Mistake(_question_of(error), error),))
@@ -132,7 +133,7 @@ def _question_of(error: InputError) -> Where:
 def planned_alone(survey: SurveyPlan, plan: QuestionPlan) -> QuestionPlan:
     """A question as it would be planned with all of its budgets, of all people."""
     asked = plan.part.asked
-    if plan.part.share == 1 and plan.part.fraction == 1:
+    if plan.part.share == 1 and plan.part.fraction == 1:  # it is alone already
         return plan
     part = part_of(asked, plan.part.everybody, survey.ledger, groups=plan.part.groups)
     return remembered(("alone", part), lambda: plan_question(part))
@@ -150,6 +151,7 @@ def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
     turn = ExitStack()
 
     def waited_for() -> T:
+        # Who waited that long computes beside the other one.
         if _TURN.acquire(timeout=_LONGEST_TURN):
             turn.callback(_TURN.release)
         begun = time.monotonic()
@@ -280,6 +282,6 @@ def design_step(survey: SurveyPlan) -> Step | None:
 def take_step(holder: Document, changes: Document) -> None:
     """Make a change that a button offers."""
     here = session()
-    here.note()
+    here.note()  # so that Undo takes this step alone back
     holder.update(changes)
     here.revision += 1

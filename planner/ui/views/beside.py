@@ -55,6 +55,7 @@ def results() -> None:
     render.header(
         "Results", f"{purpose} Files are counted on this machine and not kept."
     )
+    # Keys of their own: what was uploaded stays while the survey on the other pages changes.
     given = st.file_uploader("Parameter file", "json", key="c-parameters")
     label = "Report files"
     kinds = [suffix.removeprefix(".") for suffix in REPORT_SUFFIXES]

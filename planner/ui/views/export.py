@@ -82,6 +82,7 @@ def _downloads(plan: SurveyPlan, parameters: Parameters) -> None:
     if not agreed:
         st.caption("Tick this to download.")
         return
+    # What takes long to make is made when it is downloaded, and not with the page.
     with st.container(horizontal=True):
         what_for = f"For clients and collector. To check it: ldp-planner verify {file}"
         _offer("Parameters", file, parameters.to_json, help=what_for, type="primary")

@@ -85,6 +85,7 @@ def _message_below(
 def target_fields(question: Document, number: int) -> None:
     """Targets beside the total error: a share, and a difference between known groups."""
     typed = target_text(question, "detect", "detect")
+    # A target that another kind had before is shown, so that it can be taken out.
     if kind_of(question) not in _COUNTED and not (typed or _differing(question)):
         return
     detect, difference, between, start = st.columns(4)
@@ -141,7 +142,7 @@ def _named_groups() -> list[str]:
 
 def choose_anchor(document: Document, question: Document) -> None:
     """Let a question be the anchor of the first that may have one, with its first answer."""
-    question.pop("level", None)
+    question.pop("level", None)  # an anchor has the answers of its question
     question["anchor"] = ""
     question["known"] = ""
     for other in anchored(document):

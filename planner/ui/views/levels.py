@@ -42,7 +42,8 @@ _NEEDED = ("name", "epsilon", "items", "yes_counts")
 def level_table(question: Document, number: int) -> None:
     """The levels of a question: the answers that share a budget."""
     rows = question.get("level", [])
-    if not all(rows):  # a row that is blank now goes
+    # A row that was emptied goes, and those below it move up: their fields must start afresh.
+    if not all(rows):
         rows = [row for row in rows if row]
         question["level"] = rows
         session().revision += 1
@@ -72,7 +73,7 @@ def _columns(question: Document, number: int) -> list[str]:
 
 def _first_shown(rows: int, number: int) -> int:
     """The first of the rows that are shown: of many, some at a time."""
-    if rows + _BLANK_ROWS <= _MOST_SHOWN:
+    if rows + _BLANK_ROWS <= _MOST_SHOWN:  # all at once: there is nothing to choose
         return 0
     starts = range(0, rows + _BLANK_ROWS, _MOST_SHOWN)
     names = {}
@@ -155,6 +156,7 @@ def _take(question: Document, row: int, key: str, text: str) -> None:
     """Put what is typed into its row, of which there may be none yet."""
     rows = question.setdefault("level", [])
     if text.strip():
+        # Whoever types into the second blank row leaves the first one blank, for now.
         while len(rows) <= row:
             rows.append({})
         rows[row][key] = text
@@ -201,6 +203,7 @@ def take_paste(here: Session, text: str, field_name: str) -> None:
         here.notices.append((str(error), True))
         here.revision += 1
         return
+    # Planning hundreds of levels took 47 seconds, and nobody means it.
     if len(pasted) > MOST_PASTED:
         here.notices.append((_too_many(len(pasted)), True))
     elif key == "items" and len(pasted) == 1 and set(pasted[0]) == {"items"}:

@@ -102,6 +102,7 @@ def _run(settings: _Settings) -> None:
     finished: tuple[_Settings, tuple[Simulated, ...]] | None = typed.get("t-trial")
     run = {"t-asked": settings}
     cancel = {"t-asked": None}
+    # Other settings than those that were asked for: nothing runs until the next click.
     if typed.get("t-asked") != settings:
         label = "Run the simulation"
         st.button(label, type="primary", on_click=typed.update, args=(run,))
@@ -109,7 +110,7 @@ def _run(settings: _Settings) -> None:
         # A click stops the run below.
         st.button("Cancel", on_click=typed.update, args=(cancel,))
         typed["t-trial"] = settings, _simulated(settings)
-        st.rerun()
+        st.rerun()  # which takes the button and the bar away
     if finished is not None:
         last, results = finished
         if last != settings:
