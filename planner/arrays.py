@@ -11,10 +11,10 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-_Rows = TypeVar("_Rows", Whole, Flags)
+_RowsOf = TypeVar("_RowsOf", Whole, Flags)
 
 
-def distinct_rows(rows: _Rows) -> _Rows:
+def distinct_rows(rows: _RowsOf) -> _RowsOf:
     """Each row once, in the order of its first column, then of the next, as `numpy.unique` has it.
 
     Sorting a column at a time is ten times as fast as comparing rows, of which these are small.

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from planner import QuestionPlan, Survey, SurveyPlan
+from planner.limits import CONFIDENCE, SAME_ERROR
 from planner.planning.option import Part
 from planner.survey.question import BaseQuestion
 from tests.cli.running import shown
@@ -268,6 +269,35 @@ def test_one_word_is_one_thing():
         for name in _names(tree_of(path)):
             owners.setdefault(name, set()).add(module)
     assert {name: where for name, where in owners.items() if len(where) > 1} == {}
+
+
+# Numbers that people meet, and what else happens to be as large.
+MET_BY_PEOPLE = {CONFIDENCE, SAME_ERROR}
+AS_LARGE = {
+    "planner.ui.views.explore": {0.95, 0.005},  # a cap of shares, and a slider's step
+}
+
+
+def _numbers(tree):
+    """Numbers written in a module, those in its sentences and examples apart."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) is float:
+            yield node.value
+
+
+def test_a_number_that_people_meet_has_one_home():
+    second_homes = {}
+    for module, path in MODULES.items():
+        numbers = set(_numbers(ast.parse(path.read_text())))
+        again = numbers & MET_BY_PEOPLE - AS_LARGE.get(module, set())
+        if again and module != "planner.limits":
+            second_homes[module] = again
+    assert second_homes == {}
+
+
+def test_the_finder_of_numbers_finds_defaults():
+    text = "def limits(confidence: float = 0.95): ..."
+    assert list(_numbers(ast.parse(text))) == [CONFIDENCE]
 
 
 def test_no_test_is_imported_by_another():

@@ -350,7 +350,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = "",
     confidence: Annotated[
         float, option("SHARE", "Of the intervals, above 0 and below 1.")
-    ] = 0.95,
+    ] = CONFIDENCE,
     report: Annotated[
         Path | None, option("FILE.html", "Write estimates and charts here.")
     ] = None,

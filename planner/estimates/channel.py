@@ -29,6 +29,7 @@ from planner.estimates.report_law import (
     within,
 )
 from planner.frames import Columns, WithDataFrame
+from planner.limits import CONFIDENCE
 from planner.solvers.answers import Channel
 
 _SURE = 4.0  # standard errors above 0 from which a ratio's first order holds
@@ -350,7 +351,7 @@ class OrderedEstimates(WithDataFrame):
     covariance: Array
     users: int
     law: ReportLaw | None = None
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
 
     def __post_init__(self) -> None:
         size = len(self.answers) - 1
@@ -564,7 +565,7 @@ class OrderedEstimates(WithDataFrame):
 def estimate_ordered(
     channel: Channel,
     counts: ArrayLike,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     people: int | None = None,
     *,
     no_answer: bool = False,

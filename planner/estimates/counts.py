@@ -14,6 +14,7 @@ from planner.arguments import is_number, number_column
 from planner.arrays import Array, Flags, Whole
 from planner.errors import InputError
 from planner.frames import Columns, WithDataFrame
+from planner.limits import CONFIDENCE
 
 # Above this variance of the number of supporting reports normal limits miss at most a third more
 # often than promised, for 300 items together; the law itself takes long there.
@@ -90,7 +91,7 @@ class Estimates(WithDataFrame):
             object.__setattr__(self, name, column)
 
     def intervals(
-        self, confidence: float = 0.95, simultaneous: bool = False
+        self, confidence: float = CONFIDENCE, simultaneous: bool = False
     ) -> CountLimits:
         """Lower and upper ends of confidence intervals for the true quantities.
 
@@ -299,7 +300,7 @@ class SupportEstimates(Estimates):
     b: Array
 
     def intervals(
-        self, confidence: float = 0.95, simultaneous: bool = False
+        self, confidence: float = CONFIDENCE, simultaneous: bool = False
     ) -> CountLimits:
         """Confidence limits of the true counts, from 0 to the number of people.
 
@@ -519,7 +520,7 @@ class DrawnEstimates(Estimates):
         return np.square(np.clip(counts, 0, self.users)) / self.users
 
     def intervals(
-        self, confidence: float = 0.95, simultaneous: bool = False
+        self, confidence: float = CONFIDENCE, simultaneous: bool = False
     ) -> CountLimits:
         """Limits from 0 to all people; of few people or reports by their law.
 
@@ -552,7 +553,7 @@ class DrawnEstimates(Estimates):
             upper = np.where(many, normal[1], upper)
         return lower, upper
 
-    def hold(self, counts: Array, confidence: float = 0.95) -> bool:
+    def hold(self, counts: Array, confidence: float = CONFIDENCE) -> bool:
         """Whether all joint limits hold these counts, ``(k,)``: no limit need be searched for."""
         if self.alike:
             lower, upper = self.intervals(confidence, simultaneous=True)

@@ -25,7 +25,7 @@ from planner.estimates.channel import Estimate
 from planner.estimates.counts import SupportEstimates, reach, tail_share
 from planner.estimates.report_law import within
 from planner.frames import Columns, WithDataFrame
-from planner.limits import JOINED
+from planner.limits import CONFIDENCE, JOINED
 
 _FAR_ODDS = 50.0  # of a log of odds
 _SMALLEST_SHARE = 1e-12  # share that is tried
@@ -108,7 +108,7 @@ class CrossTable(WithDataFrame):
     counts: Array
     users: int
     moments: Callable[[Array, Array], Array]
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     in_order: tuple[int, int] = (0, 0)
 
     @cached_property
@@ -485,7 +485,7 @@ def pair_tables(
     counts: Array,
     users: int,
     moments: Callable[[Array, Array], Array],
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> list[CrossTable]:
     """The table of every two of some questions.
 

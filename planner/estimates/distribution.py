@@ -23,6 +23,7 @@ from planner.arguments import finite
 from planner.arrays import Array
 from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates, estimate_ordered
+from planner.limits import CONFIDENCE
 from planner.solvers.answers import Channel
 
 FINE_CELLS = 256
@@ -144,7 +145,7 @@ def estimate_distribution(
     channel: Channel,
     edges: ArrayLike,
     counts: ArrayLike,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     *,
     no_answer: bool = False,
 ) -> DistributionEstimates:

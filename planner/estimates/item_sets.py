@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.arrays import Array
 from planner.estimates.counts import CountLimits, DrawnEstimates, Estimates
+from planner.limits import CONFIDENCE
 
 # What counts of sets that were cut can still say.
 #
@@ -103,7 +104,7 @@ class TruncatedEstimates(Estimates):
     kept: DrawnEstimates | None = None
 
     def intervals(
-        self, confidence: float = 0.95, simultaneous: bool = False
+        self, confidence: float = CONFIDENCE, simultaneous: bool = False
     ) -> CountLimits:
         """Confidence limits of the true counts, with allowance for what was cut.
 

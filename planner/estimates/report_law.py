@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from planner.arrays import Array, Flags, Whole
 from planner.estimates.counts import CountLimits, DrawnEstimates, Estimates
+from planner.limits import CONFIDENCE
 
 # Of the noise that is added: its standard deviation in units of a report, and of the spread.
 _SMEAR = 0.1
@@ -229,7 +230,7 @@ class ReportSums(Estimates):
         )
 
     def intervals(
-        self, confidence: float = 0.95, simultaneous: bool = False
+        self, confidence: float = CONFIDENCE, simultaneous: bool = False
     ) -> CountLimits:
         """Confidence limits of the true counts, from 0 to the number of people.
 

@@ -21,6 +21,7 @@ from planner.estimates.distribution import (
     estimate_distribution,
 )
 from planner.estimates.rows import end_names
+from planner.limits import CONFIDENCE
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import NO_ANSWER, best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
@@ -93,7 +94,7 @@ class DistributionPlan:
         return np.asarray(rng.multinomial(people, self.channel.matrix).sum(axis=0))
 
     def estimate(
-        self, counts: ArrayLike, confidence: float = 0.95
+        self, counts: ArrayLike, confidence: float = CONFIDENCE
     ) -> DistributionEstimates:
         """The distribution from the number of people who sent each report."""
         return estimate_distribution(

@@ -10,11 +10,12 @@ lowers it, so that nothing goes round in circles.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from planner.arrays import Array
+from planner.arrays import Array, Whole
 from planner.errors import ConvergenceError
 from planner.patience import still_wanted
 from planner.solvers.game import Game, GameColumns, Multipliers
@@ -84,15 +85,19 @@ class _Iterate:
     def __init__(
         self, game: Game, columns: GameColumns, point: Array, second: _Second
     ) -> None:
-        (n, r) = columns.sums.shape
-        k = game.free.size
+        n = len(columns.sums)
+        inside = n + game.free.size
         self.point = point
         self.second = second
-        parts = np.split(point, np.cumsum([n, k, n, k, r]))
-        self.theta, self.sigma, self.z, self.y, self.rows, nu = parts
+        weights = point[:inside]
+        slacks = point[inside : 2 * inside]
+        self.theta = weights[:n]
+        self.sigma = weights[n:]
+        self.z = slacks[:n]
+        self.y = slacks[n:]
+        self.rows = point[2 * inside : -1]
+        nu = point[-1]
         # Complementarity: theta z and sigma y, all of them mu on the central path.
-        weights = point[: n + k]
-        slacks = point[n + k : 2 * (n + k)]
         self.products = weights * slacks
         self.met = float(weights @ slacks)
         # z is what a column's sums cover beyond its charge, y what nu is above an error.
@@ -233,11 +238,8 @@ def _step(
         return None
 
     def merit(iterate: _Iterate) -> float:
-        return float(
-            np.linalg.norm(
-                np.append(here.sizes * iterate.missing, iterate.products - mu)
-            )
-        )
+        missing = here.sizes * iterate.missing
+        return float(np.linalg.norm(np.concatenate([missing, iterate.products - mu])))
 
     down = np.flatnonzero(direction[: 2 * inside] < 0)
     room = float(np.min(-here.point[down] / direction[down], initial=np.inf))
@@ -245,9 +247,9 @@ def _step(
     step = min(1.0, _STEP_SHARE * room)
     for _ in range(_STEP_HALVINGS):
         point = here.point + step * direction
-        second = second_order(
-            game, columns, *np.split(point[:inside], [here.theta.size])
-        )
+        theta = point[: here.theta.size]
+        sigma = point[here.theta.size : inside]
+        second = second_order(game, columns, theta, sigma)
         if second is not None:
             then = _Iterate(game, columns, point, second)
             if merit(then) < before:
@@ -405,9 +407,15 @@ def _factor(first: Array, inverse: Array, workload: Array) -> Array:
     root = axes * np.sqrt(np.maximum(sizes, 0.0))
     q, turn = np.linalg.eigh(root.T @ workload.T @ workload @ root)
     h = first @ root @ turn
-    (i, j) = np.triu_indices(len(q))
+    (i, j) = _upper_triangle(len(q))
     both = np.maximum(q[i] + np.where(i == j, 0.0, q[j]), 0.0)
     return np.asarray(h[:, i] * h[:, j] * np.sqrt(2 * both))
+
+
+@lru_cache(maxsize=64)
+def _upper_triangle(size: int) -> tuple[Whole, Whole]:
+    """Rows and columns of its entries: every step asks for the same."""
+    return np.triu_indices(size)
 
 
 def _inverse(J: Array, workload: Array) -> Array:
