@@ -145,11 +145,11 @@ def test_limits_hold_whoever_reports_in_one_round_alone(direction):
     believed = 0
     for _ in range(60):
         honest = mechanism.draw_aggregate(truth, rng)
-        found = mechanism.estimate(Aggregate(1080, honest.counts + strangers))
-        assert found.unmatched == 80
-        lower, upper = found.intervals()
+        estimates = mechanism.estimate(Aggregate(1080, honest.counts + strangers))
+        assert estimates.unmatched == 80
+        lower, upper = estimates.intervals()
         missed += not lower[2] <= 200 <= upper[2]
-        lower, upper = replace(found, unmatched=0).intervals()
+        lower, upper = replace(estimates, unmatched=0).intervals()
         believed += lower[2] <= 200 <= upper[2]
     assert missed <= 9
     assert believed == 0
@@ -157,11 +157,13 @@ def test_limits_hold_whoever_reports_in_one_round_alone(direction):
 
 def test_who_leaves_a_value_is_unmatched_and_stops_nothing():
     mechanism = SamplingPrivacy(0.5, 0.2, [0.1, 0.2])
-    found = mechanism.estimate(Aggregate(100, np.array([[60, 20, 20], [50, 35, 15]])))
-    assert found.unmatched == 5
-    assert found.values.tolist() == pytest.approx([80, 30, -10])
-    assert found.standard_errors.tolist() == pytest.approx([30**0.5, 30**0.5, 0])
-    lower, upper = found.intervals()
+    estimates = mechanism.estimate(
+        Aggregate(100, np.array([[60, 20, 20], [50, 35, 15]]))
+    )
+    assert estimates.unmatched == 5
+    assert estimates.values.tolist() == pytest.approx([80, 30, -10])
+    assert estimates.standard_errors.tolist() == pytest.approx([30**0.5, 30**0.5, 0])
+    lower, upper = estimates.intervals()
     assert lower[2] == 0
     assert upper[2] == pytest.approx(8, abs=8)
 

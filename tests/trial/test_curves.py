@@ -34,7 +34,11 @@ def distance(curve, draw, epsilon):
 @pytest.mark.parametrize(
     ("draw", "epsilon", "measured"),
     # By a program of its own: W1 of Square Wave with EMS, 100,000 people.
-    [(hump, 1.0, 5.5e-3), (hump, 2.0, 2.25e-3), (spikes, 2.0, 8.1e-3)],
+    [
+        (hump, 1.0, 5.5e-3),
+        (hump, 2.0, 2.25e-3),
+        (spikes, 2.0, 8.1e-3),
+    ],
 )
 def test_square_wave_is_as_far_from_the_truth_as_another_program_says(
     draw, epsilon, measured

@@ -101,7 +101,7 @@ def test_an_anchor_follows_its_question(questions):
     assert anchor.anchor == "diagnosis"
     assert anchor.known == "anemia"
     assert "Every pair keeps" in " ".join(
-        one.value for one in open_page("export", questions).success
+        message.value for message in open_page("export", questions).success
     )
     for page in ("plan", "explore", "meaning"):
         opened = open_page(page, questions)
@@ -126,7 +126,7 @@ def test_a_distribution_has_cells_and_keeps_what_was_typed_of_a_mean():
     assert question.of == "distribution"
     assert question.cells == 16
     assert question.mean is None
-    assert "Expected mean" not in [one.label for one in app.text_input]
+    assert "Expected mean" not in [field.label for field in app.text_input]
     by_label(app.text_input, "Cells").set_value("1").run()
     assert "Cells is '1'" in words(app)
     by_label(app.selectbox, "Wanted").set_value("mean").run()

@@ -59,9 +59,9 @@ def contradictions(numbers):
 
 def sentences_of(app):
     """By the words of a sentence or figure without its numbers: these numbers."""
-    figures = [f"{one.label}: {one.value}" for one in app.metric]
+    figures = [f"{metric.label}: {metric.value}" for metric in app.metric]
     kinds = ("markdown", "caption", "info", "warning", "success")
-    texts = [str(one.value) for kind in kinds for one in getattr(app, kind)]
+    texts = [str(element.value) for kind in kinds for element in getattr(app, kind)]
     numbers = defaultdict(set)
     for text in (*figures, *texts):
         for sentence in re.split(r"(?<=[.!?;])\s+", text.replace("\\", "")):
@@ -167,7 +167,7 @@ def test_a_result_promises_what_the_plan_did_and_calls_files_by_their_names(tmp_
     planned = text_of(open_page("plan", example="clinic"))
     odds = [float(match[1]) for match in SAID["odds"].finditer(planned)]
     assert float(promised) == max(odds)
-    downloads = [one.proto.label for one in app.get("download_button")]
+    downloads = [button.proto.label for button in app.get("download_button")]
     assert "Table of all estimates (CSV)" in downloads
 
 

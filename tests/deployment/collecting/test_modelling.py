@@ -174,7 +174,10 @@ def test_a_model_weights_people_even_where_it_does_not_name_the_group(stated):
     people = {"north": 400, "south": 900}
 
     def ill_people(region, _age, rng):
-        share = 0.1 if region == "north" else 0.5
+        if region == "north":
+            share = 0.1
+        else:
+            share = 0.5
         return rng.multinomial(
             people[region], [share, 0.5 - share / 2, 0.5 - share / 2]
         )
