@@ -10,7 +10,7 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import CLINIC, Visit
+from tests.browser.conftest import CLINIC, MOST_PATIENCE, Visit
 from tests.cli.running import shown
 from tests.surveys import GOOD
 
@@ -142,7 +142,8 @@ def test_the_keyboard_alone_leads_from_nothing_to_files_that_verify(visit, tmp_p
     preview.get_by_label("influenza").check()
     preview.get_by_role("button", name="Randomise").click()
     preview.get_by_role("button", name="Save").click()
-    expect(preview.get_by_role("heading", name="Thank you")).to_be_visible()
+    thanks = preview.get_by_role("heading", name="Thank you")
+    expect(thanks).to_be_visible(timeout=MOST_PATIENCE)
     expect(preview.get_by_text(parameters["hash"])).to_be_visible()
     assert visit.complaints == []
 
