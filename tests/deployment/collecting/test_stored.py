@@ -48,6 +48,13 @@ def _listing(path, query):
     return _listed(path, query.get("prefix", [""])[0])
 
 
+def _range_of(data: bytes, header: str) -> tuple[bytes, str]:
+    """The bytes that ``bytes=first-last`` asks for, and where they are in the whole."""
+    first, last = map(int, header.removeprefix("bytes=").split("-"))
+    last = min(last, len(data) - 1)
+    return data[first : last + 1], f"bytes {first}-{last}/{len(data)}"
+
+
 @contextmanager
 def object_store(folder: Path) -> Iterator[str]:
     """Its folders are buckets; gives HOST:PORT. It ends in the middle of what is named broken."""
@@ -66,12 +73,8 @@ def object_store(folder: Path) -> Iterator[str]:
                 self.answer(200, _listing(path, query).encode())
             elif not path.is_file():
                 self.answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
-            elif wanted := self.headers.get("range"):
-                data = path.read_bytes()
-                first, last = wanted.removeprefix("bytes=").split("-")
-                last = min(int(last), len(data) - 1)
-                content_range = f"bytes {first}-{last}/{len(data)}"
-                self.answer(206, data[int(first) : last + 1], content_range)
+            elif "range" in self.headers:
+                self.answer(206, *_range_of(path.read_bytes(), self.headers["range"]))
             else:
                 self.answer(200, path.read_bytes())
 
