@@ -397,6 +397,15 @@ def test_a_careless_solver_proves_less_and_never_too_much(rule):
     assert max(bounds) > 0.999 * optimum
 
 
+def test_a_design_is_found_where_no_table_is(monkeypatch):
+    def fail(*_, **__):
+        raise ConvergenceError("It stopped early", "Use another method.")
+
+    monkeypatch.setattr(design_search, "solve", fail)
+    design = best_design(PrivacyPolicy(SCALED, (5, 5, 90)))
+    assert design.worst_case_mse == pytest.approx(175.805301, rel=1e-6)
+
+
 # -- cut short ----------------------------------------------------------------------------------
 
 

@@ -55,6 +55,19 @@ def _range_of(data: bytes, header: str) -> tuple[bytes, str]:
     return data[first : last + 1], f"bytes {first}-{last}/{len(data)}"
 
 
+def _response(folder: Path, url: str, range_asked: str | None):
+    """Status, bytes and, of a part, where it is in the whole."""
+    parts = urlsplit(url)
+    path = folder / unquote(parts.path).strip("/")
+    if path.parent == folder:
+        return 200, _listing(path, parse_qs(parts.query)).encode()
+    if not path.is_file():
+        return 404, b"<Error><Code>NoSuchKey</Code></Error>"
+    if range_asked is not None:
+        return 206, *_range_of(path.read_bytes(), range_asked)
+    return 200, path.read_bytes()
+
+
 @contextmanager
 def object_store(folder: Path) -> Iterator[str]:
     """Its folders are buckets; gives HOST:PORT. It ends in the middle of what is named broken."""
@@ -66,17 +79,7 @@ def object_store(folder: Path) -> Iterator[str]:
             self.do_GET()
 
         def do_GET(self) -> None:
-            parts = urlsplit(self.path)
-            path = folder / unquote(parts.path).strip("/")
-            query = parse_qs(parts.query)
-            if path.parent == folder:
-                self.answer(200, _listing(path, query).encode())
-            elif not path.is_file():
-                self.answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
-            elif "range" in self.headers:
-                self.answer(206, *_range_of(path.read_bytes(), self.headers["range"]))
-            else:
-                self.answer(200, path.read_bytes())
+            self.answer(*_response(folder, self.path, self.headers.get("range")))
 
         def answer(self, code: int, data: bytes, part: str = "") -> None:
             self.send_response(code)
