@@ -28,6 +28,8 @@ from planner.ui.document import (
 from planner.ui.render import problems
 from planner.ui.state import session
 
+_FORMS = ("xlsx", "xls")
+"""Endings of forms as ODK, Kobo and SurveyCTO have them."""
 _MOST_SURVEY_LINES = 100_000
 # Of the first of some pasted rows, if these are no level's.
 _HEADINGS = {"level", "budget", "epsilon", "answers", "number of answers", ""}
@@ -44,11 +46,15 @@ def opening() -> None:
     st.selectbox(
         "Example", list(names), key=key, format_func=written, on_change=_take_example
     )
-    label = "A survey (TOML), or items with level or epsilon (CSV)"
+    label = "A survey (TOML), a form (XLSForm), or items with level or epsilon (CSV)"
     what_it_is = "The first line of a CSV file is item,level,epsilon. Files stay on this machine."
     key = f"upload-{new}"
     st.file_uploader(
-        label, ["toml", "csv"], key=key, on_change=_take_upload, help=what_it_is
+        label,
+        ["toml", "csv", *_FORMS],
+        key=key,
+        on_change=_take_upload,
+        help=what_it_is,
     )
     rest = "Nothing was opened. Undo and what is typed are as they were."
     problems(session().refused, rest)
@@ -71,6 +77,8 @@ def _take_upload() -> None:
     try:
         if name.lower().endswith(".csv"):
             document = _with_items(here.document, name, data)
+        elif name.lower().endswith(_FORMS):
+            document = _of_form(name, data)
         else:
             document, mistakes = _survey_in(name, data)
             here.refused = [str(mistake.error.within(name)) for mistake in mistakes]
@@ -80,6 +88,23 @@ def _take_upload() -> None:
         here.replace(document)
         opened = f"{name} is open. Undo brings back what was here before."
         here.notices.append((opened, False))
+
+
+def _of_form(name: str, data: bytes) -> Document:
+    """The document of a form: budgets, which no form has, are still empty.
+
+    What could not be taken over is said until somebody closes it.
+    """
+    from planner.survey.xlsform import survey_of_form
+
+    with as_file(name, data) as path:
+        imported = survey_of_form(path)
+    left_out = [f"{question}, as {why}" for question, why in imported.left_out.items()]
+    changed = [f"{question}: {what}" for question, what in imported.changed.items()]
+    for said, sentences in (("Left out", left_out), ("Changed", changed)):
+        if sentences:
+            session().notices.append((f"{said}: {'; '.join(sentences)}.", True))
+    return read_document(imported.text, name)
 
 
 def document_from_upload(name: str, data: bytes) -> Document:

@@ -1,8 +1,10 @@
 """Uploads: what is read, what is refused, and that nothing of the server can be reached."""
 
 import csv
+import io
 import tempfile
 
+import openpyxl
 import pytest
 
 from planner.errors import FileError
@@ -14,7 +16,7 @@ from tests.ui.pages import TOTAL, by_label, metric, open_page, session, words
 
 LEVEL = '[[question.level]]\nname = "a"\nepsilon = 1\nitem_count = 2\n'
 HEADER = '[survey]\nname = "s"\nusers = 10\n'
-FILE = "A survey (TOML), or items with level or epsilon (CSV)"
+FILE = "A survey (TOML), a form (XLSForm), or items with level or epsilon (CSV)"
 
 
 BROKEN_TWICE = (HEADER + '[[question]]\nname = "q"\n' + LEVEL).encode()
@@ -51,6 +53,29 @@ def test_opening_files_and_having_back_what_was_there(questions, pytestconfig):
     for name in ("browsing", "unpaid help", "health survey"):
         by_label(questions.button, "Undo").click().run()
         assert by_label(questions.text_input, "Survey").value == name
+
+
+def test_a_form_is_opened_and_asks_for_its_budgets(questions):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "survey"
+    sheet.append(["type", "name", "label"])
+    sheet.append(["select_one colour", "colour", "Which colour?"])
+    sheet.append(["text", "why", "Why?"])
+    choices = book.create_sheet("choices")
+    choices.append(["list_name", "name", "label"])
+    choices.append(["colour", "red", "Red"])
+    choices.append(["colour", "green", "Green"])
+    content = io.BytesIO()
+    book.save(content)
+    upload(questions, "form.xlsx", content.getvalue())
+    assert "Left out: why, as 'text' has no answers" in words(questions)
+    (level,) = session(questions).document["question"][0]["level"]
+    assert (level["items"], level["epsilon"]) == (["red", "green"], "")
+    assert "Budget is still empty" in words(questions)
+    upload(questions, "none.xlsx", b"x")
+    assert "none.xlsx" in words(questions)
+    assert "Nothing was opened" in words(questions)
 
 
 def test_a_list_of_items_makes_a_question_where_there_is_none():
