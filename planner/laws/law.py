@@ -20,13 +20,13 @@ from planner.laws.bits import Bits
 from planner.laws.die import Die
 from planner.laws.hashing import Hash
 from planner.laws.levels import Levels, PairBudget
+from planner.laws.overlap import Overlap
 from planner.laws.rounds import ROUNDS_FORM, Rounds
 from planner.laws.rows import Rows
 from planner.laws.schema import TEXT, Document, check, choice, described, record, unfit
 from planner.laws.shape import Shape
 from planner.laws.sides import Sides
 from planner.laws.source import Source
-from planner.laws.staircase import Staircase
 from planner.limits import DENOMINATOR
 
 
@@ -62,7 +62,7 @@ DEVICE = Halves.of(
     Bits,
     Sides,
     Rows,
-    Staircase,
+    Overlap,
     Hash,
     Die,
     Item,

@@ -44,7 +44,7 @@ from planner.mechanisms.collected import (
 )
 from planner.mechanisms.counting import Aggregate, Reports, stacked
 from planner.mechanisms.inputs import ItemSets, generator, true_counts
-from planner.mechanisms.set_design import StaircaseCollected
+from planner.mechanisms.set_design import OverlapCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import Words, seeded_words
 from planner.survey.levels import NumericDomain
@@ -467,7 +467,7 @@ def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
 
 
 COLLECTOR = Halves.of(
-    BitsCollected, SidesCollected, RowsCollected, StaircaseCollected, HashCollected, DieCollected,
+    BitsCollected, SidesCollected, RowsCollected, OverlapCollected, HashCollected, DieCollected,
     ItemCollected, ItemOrNoneCollected, OrderedCollected, NumberCollected, OneOfSetCollected,
     WholeSetCollected,
 )  # fmt: skip

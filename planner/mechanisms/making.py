@@ -41,7 +41,7 @@ from planner.mechanisms.rounding import (
     units_above,
     units_below,
 )
-from planner.mechanisms.set_design import StaircaseCollected
+from planner.mechanisms.set_design import OverlapCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable, nearest_unbiased
@@ -262,7 +262,7 @@ def set_design(
     >>> mechanism.shape.held, mechanism.shape.ratios, mechanism.shape.largest() <= 1.0
     (2, (1580030169, 4294967296), True)
     """
-    shape = StaircaseCollected.of(policy.plain(padding_length), cap)
+    shape = OverlapCollected.of(policy.plain(padding_length), cap)
     return _of_sets("set-design", WholeSetCollected, shape)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from planner.arrays import Array, Whole
 from planner.errors import InputError
-from planner.laws import staircase
+from planner.laws import overlap
 from planner.laws.levels import Levels
 from planner.laws.shape import octets
 from planner.laws.source import below
@@ -45,11 +45,11 @@ _MOST_NATS = 20.0
 _CHUNK_ELEMENTS = 2**18  # elements of reports at once: what stays in the cache
 
 
-class StaircaseCollected(staircase.Staircase, Collected):
-    """A set design, see :class:`planner.laws.staircase.Staircase`."""
+class OverlapCollected(overlap.Overlap, Collected):
+    """A set design, see :class:`planner.laws.overlap.Overlap`."""
 
     @classmethod
-    def of(cls, levels: Levels, cap: float | None) -> StaircaseCollected:
+    def of(cls, levels: Levels, cap: float | None) -> OverlapCollected:
         """The best design, with its ratios rounded up to whole numbers over 2^32: private."""
         epsilon = levels.least_demanded()
         items = levels.total

@@ -19,7 +19,7 @@ from typing import cast
 import numpy as np
 
 from planner.arrays import Array
-from planner.laws import bits, die, hashing, rows, staircase
+from planner.laws import bits, die, hashing, overlap, rows
 from planner.laws.answers import MEAN_OF_SCORES, Number, Ordered
 from planner.limits import DENOMINATOR
 from planner.mechanisms import subset_design
@@ -115,7 +115,7 @@ def _of_supports(law: CollectedLaw) -> FalseReports:
     own_chance = support[:, 0]
     other_chance = support[:, 1]
     length = levels.dummies or 1
-    if shape.name == staircase.Staircase.name:
+    if shape.name == overlap.Overlap.name:
         length = 1  # whole sets are reported, not one item of each
     gap = (own_chance - other_chance) / length  # (a - b) / l
     up = np.broadcast_to((1 - other_chance) / gap, len(levels.names))
@@ -276,7 +276,7 @@ def _extremes(moved: tuple[str, ...], values: Array, unit: str) -> FalseReports:
 _OF_SHAPES: dict[str, Callable[[CollectedLaw], FalseReports | None]] = {
     bits.Bits.name: _of_supports,
     hashing.Hash.name: _of_supports,
-    staircase.Staircase.name: _of_supports,
+    overlap.Overlap.name: _of_supports,
     subset_design.SidesCollected.name: _of_sides,
     rows.Rows.name: _of_rows,
     die.Die.name: _of_die,

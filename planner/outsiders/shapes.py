@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from planner.arguments import number_column
 from planner.arrays import Array
 from planner.errors import InputError
-from planner.laws import bits, hashing, rows, staircase
+from planner.laws import bits, hashing, overlap, rows
 from planner.laws.shape import Shape
 from planner.limits import DENOMINATOR
 from planner.mechanisms import subset_design
@@ -334,7 +334,7 @@ def _of_hash(law: hashing.Hash) -> Seen:
     return Seen(("any answer",), (size,), lambda _, __: alike, size, success, reach)
 
 
-def _of_staircase(law: staircase.Staircase) -> Seen:
+def _of_overlap(law: overlap.Overlap) -> Seen:
     """Any two sets are told apart by at most ``cap``, whatever they hold."""
     names = law.levels.names
     counts = law.levels.item_counts
@@ -350,7 +350,7 @@ _SEEN: dict[str, Callable[..., Seen]] = {
     bits.Bits.name: _of_bits,
     subset_design.SidesCollected.name: _of_sides,
     hashing.Hash.name: _of_hash,
-    staircase.Staircase.name: _of_staircase,
+    overlap.Overlap.name: _of_overlap,
     rows.Rows.name: _of_channel,
 }
 

@@ -124,25 +124,33 @@ def _sums(sets: ItemSets, level_of: Whole | None) -> _Sums:
 
 
 def _pairs(sets: ItemSets, size_of: Whole) -> SumsBySize:
+    """Sums over all pairs of sets that share an item, by the smaller size of the two.
+
+    With ``n_k`` the sets of a size or larger that hold item ``k``, and ``s_k`` the sum of one over
+    their sizes, a longer set at a time: ``sum_k n_k^2``, ``sum_k n_k s_k`` and ``sum_k s_k^2``.
+    """
     order = np.argsort(-size_of, kind="stable")
     sizes, starts = np.unique(-size_of[order], return_index=True)
+    largest_first = -sizes.astype(np.float64)
     number = np.zeros(sets.items)
     inverse = np.zeros(sets.items)
     total = np.zeros(3)
     sums = [np.zeros(3)]
-    for size, group in zip(
-        -sizes.astype(np.float64), np.split(order, starts[1:]), strict=True
-    ):
+    groups = np.split(order, starts[1:])
+    for size, group in zip(largest_first, groups, strict=True):
         item, count = np.unique(sets.members[group], return_counts=True)
-        before = (number[item], inverse[item])
-        share = count / size
+        # Only the items of this group change what they add.
+        total -= _products(number[item], inverse[item])
         number[item] += count
-        inverse[item] += share
-        after = (number[item], inverse[item])
-        for k, (i, j) in enumerate(((0, 0), (0, 1), (1, 1))):
-            total[k] += float(after[i] @ after[j]) - float(before[i] @ before[j])
+        inverse[item] += count / size
+        total += _products(number[item], inverse[item])
         sums.append(total.copy())
-    return SumsBySize(-sizes[::-1].astype(np.float64), np.array(sums)[::-1].T)
+    return SumsBySize(largest_first[::-1], np.array(sums)[::-1].T)
+
+
+def _products(number: Array, inverse: Array) -> Array:
+    """``sum n^2``, ``sum n s`` and ``sum s^2``."""
+    return np.array([number @ number, number @ inverse, inverse @ inverse])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,24 +206,25 @@ class PilotSets:
         return int(self.sets.sizes.max())
 
     def moments(self, length: int | Whole, item_counts: Whole) -> SetMoments:
-        """See ``planner.survey.assumed``; ``lost2`` without the bias of squared estimates."""
-        n = self.sets.users
-        slots = self._sums.slots
-        squares = self._sums.squares
-        of_one = slots.at(length)
-        pairs = squares.at(length).squared  # of all members that share an item
-        lost2 = np.maximum(0.0, pairs - of_one.squared) / (n * (n - 1))
+        """See ``planner.survey.assumed``; squared means without the bias of squared estimates."""
+        people = self.sets.users
+        of_members = self._sums.slots.at(length)
+        # Of every two people who share an item: a person is no pair.
+        of_pairs = self._sums.squares.at(length).squared_loss
+        pairs = np.maximum(0.0, of_pairs - of_members.squared_loss)
         if self.level_of is None:
-            once = of_one.once[..., None] * item_counts / item_counts.sum()
+            shares = item_counts / item_counts.sum()
+            inclusion = of_members.inclusion[..., None] * shares
         else:
-            levels = self._sums.levels
-            once = np.zeros((*np.shape(length), item_counts.size))
-            once[..., : len(levels)] = np.stack(
-                [one.at(length).once for one in levels], axis=-1
-            )
-        drawn = once / n
+            inclusion = np.zeros((*np.shape(length), item_counts.size))
+            for level, sums in enumerate(self._sums.levels):
+                inclusion[..., level] = sums.at(length).inclusion
         return SetMoments(
-            lost2, of_one.squared / n, drawn, of_one.twice / n, of_one.lost / n
+            squared_mean_loss=pairs / (people * (people - 1)),
+            squared_loss=of_members.squared_loss / people,
+            inclusion=inclusion / people,
+            squared_inclusion=of_members.squared_inclusion / people,
+            lost=of_members.lost / people,
         )
 
     def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:

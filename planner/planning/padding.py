@@ -144,9 +144,9 @@ def _planned(
 ) -> PaddingPlan:
     """For the noise of all items at each length, and the signal of those of each level.
 
-    Of a person whose drawn items support them once with the expected number ``once``, and any two
-    of whose items count ``twice``, the variance is ``l^2 noise + l^2 sum once (1 + signal) -
-    l^2 twice``; of whole sets without the first square, and with ``l`` in place of the second.
+    With the moments of planner.survey.assumed a person adds the variance ``l^2 noise + l^2 sum
+    inclusion (1 + signal) - l^2 squared_inclusion``; of whole sets without the first square, and
+    with ``l`` in place of the second.
     """
     whole_number("users", users)
     lengths = np.arange(1, noise.size + 1)
@@ -159,10 +159,10 @@ def _planned(
         length = lengths[batch].astype(np.float64)
         scale = 1 if whole else length
         moments = sets.moments(lengths[batch], policy.item_counts)
-        bias2[batch] = (users - 1) * moments.lost2 + moments.spread2
-        held = np.einsum("lt,lt->l", moments.once, 1 + signal[batch])
+        bias2[batch] = (users - 1) * moments.squared_mean_loss + moments.squared_loss
+        held = np.einsum("lt,lt->l", moments.inclusion, 1 + signal[batch])
         of_reports = scale**2 * noise[batch] + scale * length * held
-        variance[batch] = of_reports - length**2 * moments.twice
+        variance[batch] = of_reports - length**2 * moments.squared_inclusion
         lost[batch] = moments.lost / sets.mean_size
     lost[lengths >= sets.largest] = 0.0  # not a rounding error of the sums
     errors = bias2 + variance
@@ -216,12 +216,12 @@ def law_at(
     # The variance at a length is its square times the expected objective whose prior is what is
     # drawn per level, and an offset; of whole sets, without the square, for what is held.
     scale = 1 if whole else length
-    prior = np.minimum(length // scale * moments.once, counts)
-    once = float(moments.once.sum())
-    offset = length * scale * once - length**2 * float(moments.twice)
-    bias = float((users - 1) * moments.lost2 + moments.spread2)
+    prior = np.minimum(length // scale * moments.inclusion, counts)
+    chance = float(moments.inclusion.sum())
+    offset = length * scale * chance - length**2 * float(moments.squared_inclusion)
+    bias = float((users - 1) * moments.squared_mean_loss + moments.squared_loss)
     # The sum of f (1 - f) is at most that of items as frequent as their level's on average.
-    held = length * moments.once
+    held = length * moments.inclusion
     spread = float((held - np.square(held) / counts).sum())
     expected = Objective("expected", prior=prior.tolist())
     return expected, ErrorLaw(scale**2, offset, bias, spread)

@@ -9,16 +9,17 @@ and below 1, stays at or below) and ``kinks``, the budgets at which its rate jum
 Of sets it is told as far as the padding length depends on it. For padding length ``l`` and a random
 person with set ``x``, per person:
 
-- ``lost2``   ``sum_k E[d_k]^2`` with ``d_k = max(0, 1 - l/|x|)`` if ``k`` is in ``x``, else 0
-- ``spread2`` ``sum_k E[d_k^2]``
-- ``once``    expected number of items sampled, per level: ``E sum_{k in x} 1/max(|x|, l)``
-- ``twice``   ``E sum_{k in x} 1/max(|x|, l)^2``
-- ``lost``    ``sum_k E[d_k]``, the expected number of items that are cut away
+- ``squared_mean_loss`` ``sum_k E[d_k]^2``, ``d_k = max(0, 1 - l/|x|)`` if ``k`` is in ``x``, else 0
+- ``squared_loss``      ``sum_k E[d_k^2]``
+- ``inclusion``         of each level ``E sum_{k in x} 1/max(|x|, l)``: the chance that one of its
+  items is sampled
+- ``squared_inclusion`` ``E sum_{k in x} 1/max(|x|, l)^2``
+- ``lost``              ``sum_k E[d_k]``, the expected number of items that are cut away
 
-``n (n-1) lost2 + n spread2`` is then the expected squared bias of all counts of ``n`` people;
-``once`` and ``twice`` give their variance. With ``D = E[max(0, 1 - l/|x|)]`` every ``E[d_k] <= D``:
-``lost^2 / m <= lost2 <= D lost`` for ``m`` items (Cauchy and Schwarz; the largest term), whatever
-sets hold which items.
+``n (n-1) squared_mean_loss + n squared_loss`` is then the expected squared bias of all counts of
+``n`` people; the inclusions give their variance. With ``D = E[max(0, 1 - l/|x|)]`` every
+``E[d_k] <= D``: ``lost^2 / m <= squared_mean_loss <= D lost`` for ``m`` items (Cauchy and Schwarz;
+the largest term), whatever sets hold which items.
 """
 
 from __future__ import annotations
@@ -224,12 +225,12 @@ def read_preferences(
 
 
 class SetMoments(NamedTuple):
-    """See the module; for lengths of shape ``(...)``; ``once`` has shape ``(..., t)``."""
+    """See the module; for lengths of shape ``(...)``; ``inclusion`` has shape ``(..., t)``."""
 
-    lost2: Array
-    spread2: Array
-    once: Array
-    twice: Array
+    squared_mean_loss: Array
+    squared_loss: Array
+    inclusion: Array
+    squared_inclusion: Array
     lost: Array
 
 
@@ -292,12 +293,16 @@ class AssumedSets(Description):
         sums = SumsBySize.of(size, members).at(length)
         people = SumsBySize.of(size, self._shares[1:]).at(length).lost
         # If what is cut from an item grows with its popularity; within the bounds of the module.
-        lost2 = self._concentration(items) * sums.lost**2
+        squared_mean_loss = self._concentration(items) * sums.lost**2
         least = sums.lost**2 / items
         most = people * sums.lost  # D lost
-        once = sums.once[..., None] * item_counts / items
+        inclusion = sums.inclusion[..., None] * item_counts / items
         return SetMoments(
-            np.clip(lost2, least, most), sums.squared, once, sums.twice, sums.lost
+            squared_mean_loss=np.clip(squared_mean_loss, least, most),
+            squared_loss=sums.squared_loss,
+            inclusion=inclusion,
+            squared_inclusion=sums.squared_inclusion,
+            lost=sums.lost,
         )
 
     def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:
@@ -324,10 +329,10 @@ class AssumedSets(Description):
 class PaddingSums(NamedTuple):
     """Over members of sets: sums of ``1/max(size, l)``, its square, ``d`` and its square."""
 
-    once: Array
-    twice: Array
+    inclusion: Array
+    squared_inclusion: Array
     lost: Array
-    squared: Array
+    squared_loss: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,13 +20,13 @@ class SampleSize:
     """How many people the data have, and how many of them report, drawn without replacement.
 
     These are one of so many ``parts`` of those who are asked: a round, or those who report one of
-    their values, of whom each is drawn ``apart``.
+    their values, of whom each is drawn ``independently``.
     """
 
     people: int
     asked: int
     parts: int = 1
-    apart: bool = False
+    independently: bool = False
 
     @classmethod
     def of(cls, people: int, planned: QuestionPlan) -> Self:
@@ -38,7 +38,7 @@ class SampleSize:
             people=people,
             asked=max(1, round(share * people)),
             parts=part.rotation_groups,
-            apart=again is not None and again.times_open,
+            independently=again is not None and again.times_open,
         )
 
     @property
@@ -57,7 +57,7 @@ class SampleSize:
             return estimates
         if isinstance(estimates, ChannelEstimates):
             return estimates._replace(users=self.whole)
-        parts = self.parts if self.apart else None
+        parts = self.parts if self.independently else None
         return DrawnEstimates.of(estimates, self.whole, parts)
 
     def of_sets(
@@ -77,7 +77,7 @@ class SampleSize:
 
     def _sample(self, people: Whole, size: int, rng: np.random.Generator) -> Whole:
         """Who is drawn: each with one chance, or so many without replacement."""
-        if self.apart:
+        if self.independently:
             return people[rng.random(people.size) < min(1.0, size / people.size)]
         return rng.choice(people, size, replace=False)
 
@@ -93,7 +93,7 @@ class SampleSize:
         """How many of each kind are drawn: binomial, or multivariate hypergeometric."""
         if size >= people:
             return counts
-        if self.apart:
+        if self.independently:
             return rng.binomial(counts, size / people)
         return rng.multivariate_hypergeometric(counts, size, method="marginals")
 

@@ -175,7 +175,7 @@ class TriedCounts:
         asking = cast("ItemCollected", self.law.asked)
         _, chances, squares = asking.sums(people)
         sums = asking.scale * chances
-        if self.asked.apart:  # how many report varies, too
+        if self.asked.independently:  # how many report varies, too
             sums = np.zeros_like(sums)
         sampling = self.asked.sampling_variance(sums, asking.scale**2 * squares)
         noise = self.asked.fraction * self.law.variance(people)

@@ -189,7 +189,7 @@ def set_designs(size):
     ratios = random.Random(1).choices(range(int(0.96 * D), D), k=1024)
     question = {
         "asked": "whole-set",
-        "law": "staircase",
+        "law": "overlap",
         "padding_length": 1024,
         "cap": 50.0,
     }

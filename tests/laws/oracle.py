@@ -69,7 +69,7 @@ def inputs(question):
         elements = len(question["decoys"]) + 1
     else:
         elements = len(level_of(question))
-    if question["law"] == "staircase":
+    if question["law"] == "overlap":
         length = question["padding_length"]
     else:
         length = 1
@@ -181,7 +181,7 @@ def _hash(question):
     return laws
 
 
-def _staircase(question):
+def _overlap(question):
     """So many elements of all; a report's weight rises with those that are the person's own."""
     held = question["held"]
     elements = len(level_of(question))
@@ -230,7 +230,7 @@ _LAWS = {
     "rows": _rows,
     "die": _die,
     "hash": _hash,
-    "staircase": _staircase,
+    "overlap": _overlap,
 }
 
 
@@ -253,7 +253,7 @@ def largest_ratio(laws, first, second):
 def breaches(question):
     """Pairs of levels whose budget the law of a question exceeds, by ``e^r`` from the series."""
     laws = law_of(question)
-    if question["law"] == "staircase":
+    if question["law"] == "overlap":
         one_apart, any_two = set_ratios(question)
         exceeded = []
         if one_apart > true_exp(_least_budget(question)):

@@ -55,7 +55,7 @@ def owns(question):
     """Numbers of inputs to look at: the first, and the last of each level; of sets the last."""
     levels = level_of(question)
     last = [k for k, level in enumerate(levels) if level not in levels[k + 1 :]]
-    if question["law"] == "staircase":
+    if question["law"] == "overlap":
         return [0, 7, len(inputs(question)) - 1]
     if question["law"] != "die":
         return sorted({0, *last})
@@ -91,7 +91,7 @@ def test_realised_budgets_are_attained_and_rounded_up(name):
     question, device, _ = laws(name)
     if question["law"] in ("die", "hash"):
         return  # their pairs are of outputs and of values; the oracle has looked at those
-    if question["law"] == "staircase":
+    if question["law"] == "overlap":
         one_item, every_two = set_ratios(question)
         assert (
             device.shape.ratio(0, 0)
@@ -260,7 +260,7 @@ def test_draws_in_bulk_follow_the_law(name):
     for true_input in owns(question)[:2]:
         words = seeded_words(np.random.Generator(np.random.SFC64(true_input)))
         elements = np.tile(inputs(question)[true_input], (MANY, 1))
-        if question["law"] == "staircase":
+        if question["law"] == "overlap":
             taken = elements
         else:
             taken = elements[:, 0]
@@ -410,7 +410,7 @@ def test_numbers_are_rounded_to_either_point_without_bias():
 def test_what_no_answer_gives_is_refused_with_its_number(name):
     question, _, collector = laws(name)
     words = seeded_words(np.random.Generator(np.random.SFC64(2)))
-    whole = question["law"] == "staircase"
+    whole = question["law"] == "overlap"
     if whole:
         codes = np.tile(inputs(question)[0], (6, 1))
     else:

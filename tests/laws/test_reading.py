@@ -38,7 +38,7 @@ def test_limits_may_be_reached_and_not_exceeded(monkeypatch):
         ("age", "rows.MAX_ROWS", 3),
         ("age", "rows.MAX_REPORTS", 4),
         ("order", "answers._MAX_ANSWERS", 5),
-        ("whole sets", "staircase.MAX_WHOLE_SET", 2),
+        ("whole sets", "overlap.MAX_WHOLE_SET", 2),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(f"planner.laws.{limit}", size)

@@ -12,7 +12,7 @@ from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.making import set_design
 from planner.mechanisms.set_design import (
-    StaircaseCollected,
+    OverlapCollected,
     best_set_design,
     chances_in_report,
     hits_by_size,
@@ -158,7 +158,7 @@ def test_own_elements_are_likelier_unless_all_reports_are_alike():
         held = int(rng.integers(1, items + length))
         steps = min(length, held) - max(0, held - items)
         ratios = rng.choice([D, D - 1, D // 2], steps, p=(0.8, 0.1, 0.1)).tolist()
-        law = StaircaseCollected(levels, held, 40.0, tuple(ratios))
+        law = OverlapCollected(levels, held, 40.0, tuple(ratios))
         ((own_chance, other),) = law.support()
         if own_chance > other:
             telling = nullcontext()

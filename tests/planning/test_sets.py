@@ -143,10 +143,12 @@ def test_the_length_is_the_best_of_all(users):
         a, b = best_set_design(30, length, 1.0).support
         moments = SIZES.moments(length, policy.item_counts)
         held = np.minimum(np.arange(6), length) @ np.array(SIZES.sizes)
-        assert length * moments.once.sum() == pytest.approx(held)
+        assert length * moments.inclusion.sum() == pytest.approx(held)
         variance = 30 * b * (1 - b) + (1 - 2 * b) * (a - b) * held
-        bias = (users - 1) * moments.lost2 + moments.spread2
-        errors.append(variance / (a - b) ** 2 - length**2 * moments.twice + bias)
+        bias = (users - 1) * moments.squared_mean_loss + moments.squared_loss
+        errors.append(
+            variance / (a - b) ** 2 - length**2 * moments.squared_inclusion + bias
+        )
     assert plan.length == 1 + int(np.argmin(errors))
     assert plan.mse == pytest.approx(np.array(errors))
 
@@ -344,8 +346,10 @@ def test_items_are_in_the_levels_that_have_them_or_spread_like_these(
     pilot = set_model_of(
         question(written(tmp_path, "3 1\n1\n", "p.dat"), *levels, place=place)
     )
-    once = pilot.moments(1, np.array([level.item_count for level in levels])).once
-    assert once == pytest.approx(
+    inclusion = pilot.moments(
+        1, np.array([level.item_count for level in levels])
+    ).inclusion
+    assert inclusion == pytest.approx(
         [few, 1 - few]
     )  # of two people one has 1 alone and one has both
     assert pilot.mean_size == 1.5
@@ -393,11 +397,17 @@ def literal(pilot, length, counts):
     chance = np.repeat(1 / np.maximum(sizes, length), sizes)
     lost = np.maximum(0.0, 1 - length * chance)
     total = np.bincount(members, lost)
-    lost2 = max(0.0, (total @ total - lost @ lost) / (n * (n - 1)))
-    once = chance.sum() * counts / counts.sum()
+    squared_mean_loss = max(0.0, (total @ total - lost @ lost) / (n * (n - 1)))
+    inclusion = chance.sum() * counts / counts.sum()
     if pilot.level_of is not None:
-        once = np.bincount(pilot.level_of[members], chance, counts.size)
-    return lost2, lost @ lost / n, once / n, chance @ chance / n, lost.sum() / n
+        inclusion = np.bincount(pilot.level_of[members], chance, counts.size)
+    return (
+        squared_mean_loss,
+        lost @ lost / n,
+        inclusion / n,
+        chance @ chance / n,
+        lost.sum() / n,
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -414,7 +424,7 @@ def test_all_lengths_at_once_agree_with_the_definition(seed):
     counts = np.array([5, 7, 3])
     lengths = np.arange(1, 11)
     together = pilot.moments(lengths, counts)
-    assert together.once.shape == (10, 3)
+    assert together.inclusion.shape == (10, 3)
     for i, length in enumerate(lengths.tolist()):
         for all_lengths, alone, expected in zip(
             together,
@@ -424,5 +434,5 @@ def test_all_lengths_at_once_agree_with_the_definition(seed):
         ):
             np.testing.assert_allclose(all_lengths[i], expected, rtol=1e-10, atol=1e-13)
             np.testing.assert_allclose(alone, expected, rtol=1e-10, atol=1e-13)
-    assert together.lost2[0] > 0
-    assert together.lost2[-1] == 0
+    assert together.squared_mean_loss[0] > 0
+    assert together.squared_mean_loss[-1] == 0

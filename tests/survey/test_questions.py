@@ -189,15 +189,19 @@ def test_popularity_decides_what_truncation_costs():
     # however popular it is said to be.
     two = np.array([1, 1])
     four = np.array([2, 2])
-    assert AssumedSets([0, 1, 1]).moments(1, two).lost2 == pytest.approx(
+    assert AssumedSets([0, 1, 1]).moments(1, two).squared_mean_loss == pytest.approx(
         2 * (0.5 * 0.5) ** 2
     )
     # Of four, one of two items of a person is lost, at rate 1/2.
     weights = 1 / np.arange(1, 5)
     shares = {"zipf": weights / weights.sum(), "uniform": np.full(4, 0.25)}
     for name, share in shares.items():
-        lost2 = AssumedSets([0, 1, 1], name).moments(1, four).lost2
-        assert lost2 == pytest.approx((share**2).sum() * (0.5 * 2 * 0.5) ** 2)
+        squared_mean_loss = (
+            AssumedSets([0, 1, 1], name).moments(1, four).squared_mean_loss
+        )
+        assert squared_mean_loss == pytest.approx(
+            (share**2).sum() * (0.5 * 2 * 0.5) ** 2
+        )
 
 
 def test_sizes_may_be_as_large_or_small_as_numbers_are():

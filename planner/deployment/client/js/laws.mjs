@@ -11,9 +11,9 @@ import { die } from "./die.mjs";
 import { hash } from "./hashing.mjs";
 import { rows } from "./rows.mjs";
 import { sides } from "./sides.mjs";
-import { staircase } from "./staircase.mjs";
+import { overlap } from "./overlap.mjs";
 
-const SHAPES = new Map(Object.entries({ bits, sides, rows, staircase, hash, die }));
+const SHAPES = new Map(Object.entries({ bits, sides, rows, overlap, hash, die }));
 
 export function lawOf(question) {
   const asked = ASKED.get(question.asked)(question);

@@ -1,5 +1,5 @@
 // Set designs: a set of elements, likelier the more it has of one's own. The order of random words
-// is that of planner/laws/staircase.py.
+// is that of planner/laws/overlap.py.
 
 import { refuse } from "./document.mjs";
 import { below, GRID, hasBit, octets, order, setBit, uint32 } from "./draws.mjs";
@@ -8,7 +8,7 @@ import { leastDemanded } from "./levels.mjs";
 
 const MAX_WHOLE_SET = 1024; // the weights of hits would fill the memory
 
-export function staircase({ held, cap, ratios }, { levels }) {
+export function overlap({ held, cap, ratios }, { levels }) {
   const { elements, dummies: length } = levels;
   if (length > MAX_WHOLE_SET) refuse("a report about the whole set has too many dummies");
   if (held >= elements) refuse("a report has too many elements");
@@ -19,7 +19,7 @@ export function staircase({ held, cap, ratios }, { levels }) {
   if (cap < least) refuse("the cap is below the smallest budget");
   checkRatio([GRID, ratios.reduce((x, y) => Math.min(x, y))], least);
   checkRatio([D ** BigInt(ratios.length), product(ratios)], cap);
-  // More own elements are likelier, unless all reports are alike (planner/laws/staircase.py).
+  // More own elements are likelier, unless all reports are alike (planner/laws/overlap.py).
   if (ratios.every((ratio) => ratio === GRID)) refuse("a report says too little");
   const weights = () => weightsUpTo(fewest, ratios, held, length, elements - length);
   const width = reportWidth(elements, held);

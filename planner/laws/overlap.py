@@ -21,7 +21,7 @@ from planner.limits import MAX_COUNT, MAX_WHOLE_SET
 
 
 @dataclass(frozen=True)
-class Staircase(Shape):
+class Overlap(Shape):
     """A report of ``held`` elements is ``ratios[c]/2^32`` times as likely as with one more own one.
 
     The first ratio is that of reports with as few own elements as ``held`` allow. Reports with as
@@ -39,7 +39,7 @@ class Staircase(Shape):
     hits. Reported are the first ones of both: hits, and the rest.
     """
 
-    name: ClassVar[str] = "staircase"
+    name: ClassVar[str] = "overlap"
     asked: ClassVar[tuple[str, ...]] = ("whole-set",)
     keys: ClassVar[Keys] = {
         "held": described(whole(1, MAX_COUNT), "Elements of a report."),
