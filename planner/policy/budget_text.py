@@ -73,9 +73,10 @@ def _product(text: str) -> float:
     first, *rest = re.split(r"([*/])", text)
     result = _factor(first)
     for operator, factor in zip(rest[::2], rest[1::2], strict=True):
-        result = (
-            result * _factor(factor) if operator == "*" else result / _factor(factor)
-        )
+        if operator == "*":
+            result *= _factor(factor)
+        else:
+            result /= _factor(factor)
     return result
 
 
@@ -84,7 +85,9 @@ def _factor(text: str) -> float:
     if match is None or bool(match["open"]) != bool(match["close"]):
         raise ValueError
     number = float(match["number"])
-    return math.log(number) if match["ln"] else number
+    if match["ln"]:
+        return math.log(number)
+    return number
 
 
 def digits_up(value: float) -> str:
@@ -107,9 +110,8 @@ def magnitude_up(value: float) -> str:
     >>> magnitude_up(1.21e-9), magnitude_up(1202604.3)
     ('1.3e-9', '1.3e+6')
     """
-    return (
-        f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)):.1e}"
-    )
+    rounded = Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value))
+    return f"{rounded:.1e}"
 
 
 def delta_text(delta: float) -> str:

@@ -89,11 +89,14 @@ class PrivacyPolicy:
         set_field = object.__setattr__
         set_field(self, "epsilons", budgets)
         set_field(self, "item_counts", _counts(item_counts, size))
-        lowering = None if against is None else _read_budgets("against", against)
+        lowering = None
+        if against is not None:
+            lowering = _read_budgets("against", against)
         set_field(self, "rule", rule_of(rule, size, lowering))
-        set_field(
-            self, "_names", None if names is None else _distinct_names(names, size)
-        )
+        distinct = None
+        if names is not None:
+            distinct = _distinct_names(names, size)
+        set_field(self, "_names", distinct)
 
     # -- what it is ---------------------------------------------------------
 
@@ -140,10 +143,18 @@ class PrivacyPolicy:
         """The levels as laws have them, of items without names."""
         epsilons = tuple(self.epsilons.tolist())
         counts = tuple(self.item_counts.tolist())
-        against = () if self.against is None else tuple(self.against.tolist())
-        rule = self.rule.plain(self.epsilons)
-        none = ((),) * self.size
-        return Levels(tuple(self.names), epsilons, counts, none, rule, dummies, against)
+        against: tuple[float, ...] = ()
+        if self.against is not None:
+            against = tuple(self.against.tolist())
+        return Levels(
+            names=tuple(self.names),
+            epsilons=epsilons,
+            item_counts=counts,
+            items=((),) * self.size,
+            rule=self.rule.plain(self.epsilons),
+            dummies=dummies,
+            against=against,
+        )
 
     def bounds(self) -> Array:
         """Pair budgets ``r_ij``, shape ``(t, t)``; ``inf`` where nothing is demanded.
@@ -187,7 +198,9 @@ class PrivacyPolicy:
     @property
     def tolerated(self) -> Array:
         """Per level what a collection spends: its budget, or of a matrix the largest of a pair."""
-        return self.epsilons if self.rule.by_level else self.largest_pairs()
+        if self.rule.by_level:
+            return self.epsilons
+        return self.largest_pairs()
 
     @property
     def smallest_pair(self) -> float:
@@ -201,13 +214,15 @@ class PrivacyPolicy:
         rule: PairRule | None = None,
     ) -> PrivacyPolicy:
         """The same levels with other budgets, counts or rule; of another number without names."""
-        budgets = self.epsilons if epsilons is None else np.asarray(epsilons)
-        counts = self.item_counts if item_counts is None else item_counts
+        if epsilons is None:
+            epsilons = self.epsilons
+        if item_counts is None:
+            item_counts = self.item_counts
         # Names of another number of levels would stand at the wrong ones.
-        names = self._names if budgets.size == self.size else None
-        return PrivacyPolicy(
-            budgets, counts, self.rule if rule is None else rule, names
-        )
+        names = None
+        if np.size(epsilons) == self.size:
+            names = self._names
+        return PrivacyPolicy(epsilons, item_counts, rule or self.rule, names)
 
     # -- what it implies ----------------------------------------------------
 
@@ -267,10 +282,12 @@ def require_policy(value: object) -> None:
 
 def _short(values: ArrayLike) -> str:
     """A list in one line: its first entries, and how many follow."""
-    texts = [
-        f"{value:.6g}" if type(value) is float else repr(value)
-        for value in np.asarray(values).tolist()
-    ]
+    texts = []
+    for value in np.asarray(values).tolist():
+        text = repr(value)
+        if type(value) is float:
+            text = f"{value:.6g}"
+        texts.append(text)
     left_out = len(texts) - _MOST_REPEATED
     if left_out > 0:
         texts[_MOST_REPEATED:] = [f"... {left_out:,} more"]
@@ -278,12 +295,14 @@ def _short(values: ArrayLike) -> str:
 
 
 def _read_budgets(name: str, values: ArrayLike) -> Array:
-    if isinstance(values, (list, tuple)) and any(
-        isinstance(value, str) for value in values
-    ):
-        values = [
-            parse_epsilon(value, f"{name}[{i}]") for i, value in enumerate(values)
-        ]
+    """Budgets as numbers, or where one of them is a text, such as ``"ln 4"``, as texts."""
+    if not isinstance(values, (list, tuple)):
+        return arguments.number_column(name, values, finite=False)
+    if any(isinstance(value, str) for value in values):
+        read = []
+        for i, value in enumerate(values):
+            read.append(parse_epsilon(value, f"{name}[{i}]"))
+        values = read
     return arguments.number_column(name, values, finite=False)
 
 

@@ -47,7 +47,9 @@ class PrivacyRows(NamedTuple):
         """From the rows' parts on the coordinates and on the auxiliaries."""
         import scipy.sparse as sp
 
-        matrix = levels if extra is None else sp.hstack([levels, sp.csr_array(extra)])
+        matrix = levels
+        if extra is not None:
+            matrix = sp.hstack([levels, sp.csr_array(extra)])
         return cls(sp.csr_array(matrix), limit, sp.csr_array(price))
 
 
@@ -87,12 +89,15 @@ class Reduction(NamedTuple):
         These grow with the budget times ``shares``. ``T`` is ``1/2 - z``: no digits of small
         budgets are lost.
         """
-        both = grown.sum(axis=0)
+        # With x = 1/2 - b and z = 1/2 - T both conditions are lines in T, of which x is at most
+        # the smaller: x <= (1 + g_0) T - g_0 / 2 and x <= g_1 / 2 - (1 + g_1) T.
         signs = np.array([[1.0], [-1.0]])
         offsets = -signs * grown / 2
         slopes = signs * (1 + grown)
         prices = shares * (1 + grown)
-        kinks = both / (2 + both) / 2  # where the two lines of a level cross
+        # The two lines of a level cross at T = (g_0 + g_1) / (2 (2 + g_0 + g_1)).
+        both = grown.sum(axis=0)
+        kinks = both / (2 + both) / 2
         return cls.of(kinks, offsets, slopes, lambda t: prices * (0.5 - t))
 
     def at(self, total: float) -> Array:
@@ -103,23 +108,21 @@ class Reduction(NamedTuple):
         """The lines as rows on one coordinate a level and ``T``, with their prices at ``x``."""
         import scipy.sparse as sp
 
+        # The smallest T at which no coordinate is above its first line.
         total = np.max((x - self.offsets[0]) / self.slopes[0])
-        share = 1 / np.maximum(
-            1.0, np.abs(self.slopes)
-        )  # steep ones have large numbers
-        levels = sp.vstack([sp.diags_array(diagonal) for diagonal in share])
+        # A row x_i - slope T <= offset is divided by its largest number, which may be e^50.
+        share = 1 / np.maximum(1.0, np.abs(self.slopes))
+        levels = sp.vstack(list(map(sp.diags_array, share)))
         extra = -(share * self.slopes).reshape(-1, 1)
         limit = (share * self.offsets).ravel()
-        prices = [
-            sp.diags_array(diagonal) for diagonal in share * self.prices(float(total))
-        ]
-        return PrivacyRows.of(levels, extra, limit, sp.hstack(prices))
+        prices = sp.hstack(list(map(sp.diags_array, share * self.prices(float(total)))))
+        return PrivacyRows.of(levels, extra, limit, prices)
 
     def saturated(self, total: float) -> tuple[Array, Array]:
         """The share of each level that is saturated just below ``T`` and just above."""
-        return np.where(self.kinks >= total, 1.0, 0.0), np.where(
-            self.kinks > total, 1.0, 0.0
-        )
+        below = np.where(self.kinks >= total, 1.0, 0.0)
+        above = np.where(self.kinks > total, 1.0, 0.0)
+        return below, above
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,8 +155,9 @@ class PairRule:
 
     def plain(self, epsilons: Array) -> str | tuple[tuple[float, ...], ...]:
         """The rule as files have it: its name if every reader knows it, else all pair budgets."""
-        named = self.name in (*_NAMED, ONE_SIDED)
-        return self.name if named else tuple(map(tuple, self.bounds(epsilons).tolist()))
+        if self.name in (*_NAMED, ONE_SIDED):
+            return self.name
+        return tuple(map(tuple, self.bounds(epsilons).tolist()))
 
     @property
     def open_pairs(self) -> bool:
@@ -181,8 +185,11 @@ class PairRule:
 
     @property
     def _key(self) -> tuple[object, ...]:
-        columns = (np.asarray(getattr(self, field.name)) for field in fields(self))
-        return type(self), *(column.tobytes() for column in columns)
+        # Arrays have no hash; their bytes have, and are equal where all budgets are.
+        columns = []
+        for field in fields(self):
+            columns.append(np.asarray(getattr(self, field.name)).tobytes())
+        return type(self), *columns
 
     # -- pairs --------------------------------------------------------------
 
@@ -191,16 +198,17 @@ class PairRule:
     ) -> Array:
         """The pair budgets, ``inf`` where there is no pair; ``against``: ``r_ji`` at ``[i, j]``."""
         matrix = self.bounds(epsilons)
-        kept = np.where(np.diag(~own_pairs), np.inf, matrix.T if against else matrix)
-        return np.asarray(kept)
+        if against:
+            matrix = matrix.T
+        # A level without two items to tell apart has no budget on the diagonal.
+        return np.asarray(np.where(np.diag(~own_pairs), np.inf, matrix))
 
     def room(
         self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         """``min_j (r_ij - used_j)``."""
-        return np.asarray(
-            np.min(self.demanded(epsilons, own_pairs, against=against) - used, axis=1)
-        )
+        matrix = self.demanded(epsilons, own_pairs, against=against)
+        return np.asarray(np.min(matrix - used, axis=1))
 
     def leakage(
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
@@ -209,6 +217,7 @@ class PairRule:
         from scipy.sparse.csgraph import shortest_path
 
         matrix = self.demanded(epsilons, own_pairs, against=against)
+        # Log ratios add up along a path of pairs: the shortest path is the tightest bound.
         paths = shortest_path(np.where(np.isinf(matrix), 0.0, matrix))  # 0 is "no edge"
         # Two items of the same level: their own edge, or there and back over others.
         back = paths + paths.T
@@ -284,6 +293,7 @@ class PairRule:
         import scipy.sparse as sp
 
         i, j, budgets = self._finite_pairs(epsilons, own_pairs)
+        # With b = 1/2 - x: x_i + e^-r x_j <= (1 - e^-r) / 2.
         shrink = np.exp(-budgets)
         size = epsilons.size
         levels = _picker(i, size) + sp.diags_array(shrink) @ _picker(j, size)
@@ -300,22 +310,27 @@ class PairRule:
     def _pair_price(
         self, epsilons: Array, i: Index, j: Index, slope: Array
     ) -> sp.csr_array:
+        """Derivatives of the pairs' limits by the levels' budgets, ``(t, pairs)``.
+
+        By the chain rule: ``slope`` is that of a limit by its pair's budget.
+        """
         import scipy.sparse as sp
 
-        shares = np.concatenate(
-            [share * slope for share in self.shares(epsilons, i, j)]
-        )
-        places = np.concatenate([i, j]), np.tile(np.arange(i.size), 2)
-        return sp.csr_array((shares, places), shape=(epsilons.size, i.size))
+        of_first, of_second = self.shares(epsilons, i, j)
+        derivatives = np.concatenate([of_first * slope, of_second * slope])
+        levels = np.concatenate([i, j])
+        pairs = np.tile(np.arange(i.size), 2)
+        shape = (epsilons.size, i.size)
+        return sp.csr_array((derivatives, (levels, pairs)), shape=shape)
 
 
 def _picker(index: Index, size: int) -> sp.csr_array:
+    """A row for each number of ``index``, with 1 in its column."""
     import scipy.sparse as sp
 
     count = index.size
-    return sp.csr_array(
-        (np.ones(count), (np.arange(count), index)), shape=(count, size)
-    )
+    places = (np.arange(count), index)
+    return sp.csr_array((np.ones(count), places), shape=(count, size))
 
 
 def _largest_other(values: Array, own_pairs: Flags) -> Array:
@@ -342,8 +357,12 @@ class MinRule(PairRule):
         self, epsilons: Array, *, against: bool = False
     ) -> tuple[Array, Array]:
         """Of each level how far a report may speak for it, and against it; or the reverse."""
-        other = epsilons if self.lowering is None else self.lowering
-        return (other, epsilons) if against else (epsilons, other)
+        lowering = self.lowering
+        if lowering is None:
+            lowering = epsilons
+        if against:
+            return lowering, epsilons
+        return epsilons, lowering
 
     def bounds(self, epsilons: Array) -> Array:
         return np.minimum.outer(*self._budgets(epsilons))
@@ -353,19 +372,18 @@ class MinRule(PairRule):
     ) -> Array:
         # min(eps_i, against_j) - used_j is least where used_j, or used_j - against_j, is largest.
         mine, others = self._budgets(epsilons, against=against)
-        return np.minimum(
-            mine - _largest_other(used, own_pairs),
-            -_largest_other(used - others, own_pairs),
-        )
+        by_own = mine - _largest_other(used, own_pairs)
+        by_others = -_largest_other(used - others, own_pairs)
+        return np.minimum(by_own, by_others)
 
     def leakage(
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         """``min(eps_i, 2 min eps)`` (table I), or the largest other budget if that is less."""
         mine, others = self._budgets(epsilons, against=against)
-        return np.minimum(
-            np.minimum(mine, _largest_other(others, own_pairs)), (mine + others).min()
-        )
+        direct = np.minimum(mine, _largest_other(others, own_pairs))
+        # Or by way of a third item k: r_ik + r_kj is at most against_k + eps_k.
+        return np.minimum(direct, (mine + others).min())
 
     def largest_pairs(
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
@@ -410,19 +428,23 @@ class MinRule(PairRule):
             return PairRule.log_odds_rows(self, epsilons, own_pairs)
         up, down = self._budgets(epsilons)
         t = epsilons.size
-        binds = np.isfinite(down)  # if none does, there is no S
-        kept = np.concatenate([np.full(t, binds.any()), np.full(2 * t, True), binds])
+        # Rows against a level whose lowering is unlimited do not bind; if none binds, there is
+        # no S, and rows s_i <= S go as well.
+        binds = np.isfinite(down)
+        below_largest = np.full(t, binds.any())
+        kept = np.concatenate([below_largest, np.full(2 * t, True), binds])
         eye = sp.eye_array(t)
         both = sp.eye_array(2 * t)
         ones = np.ones((t, 1))
         none = np.zeros((t, 1))
-        extra = np.block([[-ones, none], [none, -ones], [none, ones], [ones, none]])[
-            kept
-        ]
+        # On the auxiliaries (S, W), the four kinds of rows one below the other.
+        extra = np.block([[-ones, none], [none, -ones], [none, ones], [ones, none]])
+        extra = extra[kept]
         limit = np.concatenate([np.zeros(2 * t), up, down])[kept]
         price = sp.hstack([sp.csr_array((t, 2 * t)), eye, eye]).tocsc()[:, kept]
         levels = sp.vstack([both, both]).tocsr()[kept]
-        return levels, extra[:, extra.any(axis=0)], limit, price
+        auxiliaries_used = extra.any(axis=0)
+        return levels, extra[:, auxiliaries_used], limit, price
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -470,7 +492,8 @@ class OneSidedRule(MinRule):
         ones = np.ones(epsilons.size)
         offsets = np.array([none, (1 - shrunk) / 2])
         slopes = np.array([ones, -shrunk])
-        kinks = np.tanh(epsilons / 2) / 2  # where z = (1 - z) e^-eps, T = 1/2 - z
+        # The lines cross where z = (1 - z) e^-eps: T = 1/2 - z = tanh(eps / 2) / 2.
+        kinks = np.tanh(epsilons / 2) / 2
 
         def prices(total: float) -> Array:
             return np.array([none, shrunk * (0.5 + total)])
@@ -525,13 +548,10 @@ class AvgRule(PairRule):
         t = epsilons.size
         eye = sp.eye_array(t)
         ones = np.ones((t, 1))
+        balance = np.concatenate([-ones, ones])  # of D, the one auxiliary
+        limit = np.tile(epsilons / 2, 2)
         price = sp.hstack([eye, eye]) / 2
-        return (
-            sp.eye_array(2 * t),
-            np.concatenate([-ones, ones]),
-            np.tile(epsilons / 2, 2),
-            price,
-        )
+        return sp.eye_array(2 * t), balance, limit, price
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -559,15 +579,13 @@ class MatrixRule(PairRule):
             remedy = "Give the pair budgets of all levels in their order."
             allowed = f"a {size} x {size} matrix, one row per level"
             raise InputError("rule", matrix.shape, allowed, remedy)
-        for i, j in np.argwhere(
-            ~((matrix > 0) & ((matrix <= MAX_EPSILON) | np.isposinf(matrix)))
-        ):
+        in_range = (matrix > 0) & (matrix <= MAX_EPSILON)
+        # NaN is neither in the range nor infinite.
+        for i, j in np.argwhere(~(in_range | np.isposinf(matrix))):
             allowed = f"{BUDGET_RANGE}, or inf for a pair without protection"
-            remedy = (
-                BUDGET_REMEDY
-                if matrix[i, j] > 0
-                else "Give inf where a pair needs none."
-            )
+            remedy = "Give inf where a pair needs none."
+            if matrix[i, j] > 0:
+                remedy = BUDGET_REMEDY
             raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, remedy)
         for i in np.flatnonzero(np.isinf(matrix).all(axis=1)):
             remedy = (
@@ -576,6 +594,7 @@ class MatrixRule(PairRule):
             )
             allowed = "finite for at least one pair"
             raise InputError(f"rule[{i}]", "inf everywhere", allowed, remedy)
+        # A pair is open both ways, or not at all.
         for i, j in np.argwhere(np.isinf(matrix) < np.isinf(matrix.T)):
             remedy = "Give both directions a budget, or inf to both."
             allowed = f"inf, as rule[{j}][{i}] is"
@@ -633,7 +652,9 @@ def rule_of(
                 raise InputError(
                     "rule", rule, ALLOWED_RULES, f'Leave it out for "{DEFAULT_RULE}".'
                 )
-            lowering = np.full(size, np.inf) if against is None else against
+            lowering = against
+            if lowering is None:
+                lowering = np.full(size, np.inf)
             pair_rule = _NAMED.get(rule) or OneSidedRule(lowering)
         case _:
             pair_rule = MatrixRule(_numbers_of(rule))
