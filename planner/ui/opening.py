@@ -46,7 +46,7 @@ def opening() -> None:
     st.selectbox(
         "Example", list(names), key=key, format_func=written, on_change=_take_example
     )
-    label = "A survey (TOML), a form (XLSForm), or items with level or epsilon (CSV)"
+    label = "A survey (TOML), a form (XLSForm), or items (CSV)"
     what_it_is = "The first line of a CSV file is item,level,epsilon. Files stay on this machine."
     key = f"upload-{new}"
     st.file_uploader(

@@ -112,6 +112,7 @@ class Session:
         """Put another survey in place of the document; Undo brings the old one back."""
         self.note()
         self.document = copy.deepcopy(document)
+        self.planned = None  # figures of another survey say nothing of this one
         self.last = None  # the offer of the last survey is declined by that
         self.typed.pop("question", None)
         self.revision += 1

@@ -16,7 +16,7 @@ from tests.ui.pages import TOTAL, by_label, metric, open_page, session, words
 
 LEVEL = '[[question.level]]\nname = "a"\nepsilon = 1\nitem_count = 2\n'
 HEADER = '[survey]\nname = "s"\nusers = 10\n'
-FILE = "A survey (TOML), a form (XLSForm), or items with level or epsilon (CSV)"
+FILE = "A survey (TOML), a form (XLSForm), or items (CSV)"
 
 
 BROKEN_TWICE = (HEADER + '[[question]]\nname = "q"\n' + LEVEL).encode()
@@ -73,6 +73,7 @@ def test_a_form_is_opened_and_asks_for_its_budgets(questions):
     (level,) = session(questions).document["question"][0]["level"]
     assert (level["items"], level["epsilon"]) == (["red", "green"], "")
     assert "Budget is still empty" in words(questions)
+    assert not questions.metric  # those of the survey before
     upload(questions, "none.xlsx", b"x")
     assert "none.xlsx" in words(questions)
     assert "Nothing was opened" in words(questions)
