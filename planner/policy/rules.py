@@ -275,6 +275,13 @@ class PairRule:
         """
         return None
 
+    def largest_range(self, epsilons: Array) -> float:
+        """The largest range of the log likelihoods of one report, ``inf`` where it is not known.
+
+        What a level's budget has beyond it is of no use in a design.
+        """
+        return np.inf
+
     def log_odds_rows(self, epsilons: Array, own_pairs: Flags) -> RowParts:
         """Rows ``s_i + w_j <= r_ij``: on ``(s, w)``, on auxiliaries, limits, prices."""
         import scipy.sparse as sp
@@ -397,8 +404,7 @@ class MinRule(PairRule):
         Of those up to the smallest ``against`` the largest holds all others.
         """
         up, down = self._budgets(epsilons)
-        # No range exceeds the largest budget either way, or both budgets of one level together.
-        most = min(up.max(), down.max(), (up + down).min())
+        most = self.largest_range(epsilons)
         ranges = np.array(sorted({*up, *down, most}))
         ranges = ranges[ranges <= most]
         first = max(1, int(np.searchsorted(ranges, down.min(), "right")))
@@ -406,6 +412,11 @@ class MinRule(PairRule):
             high = np.minimum(span, up)
             low = np.maximum(0.0, span - down)
             yield np.minimum(low, high), high
+
+    def largest_range(self, epsilons: Array) -> float:
+        """No more than the largest budget either way, or both budgets of one level together."""
+        up, down = self._budgets(epsilons)
+        return float(min(up.max(), down.max(), (up + down).min()))
 
     def reduction(self, epsilons: Array) -> Reduction | None:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""

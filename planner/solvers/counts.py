@@ -312,7 +312,7 @@ class Counts:
         """What was missed, and a ratio that no type exceeds; the last time if it is cut short."""
         priced = Priced(self, multipliers)
         if not self.staged:  # of few levels a finer proof costs no more
-            doubt = self.finest
+            doubt = min(doubt, self.finest)
         types, ratio = largest_ratio(priced, priced.every, 1.0, doubt)
         seen = float(priced.ratios(types).max(initial=1.0))
         self.searched = ratio <= seen * (1 + 2 * doubt)

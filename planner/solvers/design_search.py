@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.arrays import Array, Whole, distinct_rows
+from planner.arrays import Array, Flags, Whole, distinct_rows
 from planner.errors import ConvergenceError, InputError, SolverError
 from planner.policy.objective import LEAST_WEIGHT, Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
@@ -20,6 +20,7 @@ from planner.solvers.counts import (
     natural_high,
     split_types,
 )
+from planner.solvers.game import GameColumns
 from planner.solvers.generation import (
     NO_DIGITS,
     TOO_MANY_LEVELS,
@@ -38,6 +39,10 @@ _CLOSE_BOUND = 1e-5  # to which bounds of histories are solved
 _NEAR_BOUND = (
     1e-5  # of a table's error: no design is looked for that may be so much better
 )
+_LASTING = 2e-3  # a gap for which all levels are searched, too, where some are free
+_CLOSE_FREE = 1e-4  # to which a design without these, and a bound, are solved
+_FAR_APART = 1e3  # times the smallest budget: errors have a million times the size
+_NO_PART = 1e-6  # of the total error
 _AS_LITTLE = 1e-9  # of the largest cost, weight or people: what is less is as little
 _CLOSE_GROUPS = 1e-3  # to which those of groups are solved
 _PROVEN_LEVELS = (
@@ -114,17 +119,25 @@ def best_design(
         )
     groups, asked = levels_merged(policy, chosen)
     few = asked.policy.size <= _PROVEN_LEVELS
-    answers: list[SubsetDesign | UnaryTable] = (
-        [*_tables(policy, chosen)] if not few else []
-    )
-    design = _solve(
-        asked,
-        tolerance,
-        min((answer.objective_value for answer in answers), default=np.inf),
-    )
-    solved, bound = design.bounds
-    if design.types is not None and design.types.tells_apart(design.prior):
-        answers.append(SubsetDesign(policy, design.types, groups, design.prior, chosen))
+    answers: list[SubsetDesign | UnaryTable] = []
+    if not few:
+        answers += _tables(policy, chosen)
+    table = _least_error(answers)
+    bounds = np.full(2, -np.inf)
+    stopped = ""
+    free = _free_levels(asked)
+    if free.any():
+        close = max(tolerance, _CLOSE_FREE)
+        bounds = _solve(asked.chosen(~free), close, np.inf).bounds
+        joined = np.where(free, np.count_nonzero(~free), np.cumsum(~free) - 1)
+        tighter = _solve(asked.tightened(joined), close, table)
+        answers += _designs(policy, chosen, joined[groups], tighter)
+    if not _least_error(answers) <= (1 + max(tolerance, _LASTING)) * bounds[0]:
+        design = _solve(asked, tolerance, _least_error(answers))
+        answers += _designs(policy, chosen, groups, design)
+        bounds = np.maximum(bounds, design.bounds)
+        stopped = design.stopped
+    solved, bound = bounds
     proven = (1 + max(tolerance, _NEAR_BOUND)) * solved
     if few and not (answers and answers[0].objective_value <= proven):
         answers += _tables(policy, chosen)
@@ -134,8 +147,53 @@ def best_design(
     best = min(answers, key=lambda answer: answer.objective_value)
     certificate = Certificate.of(best.objective_value, bound, "mechanisms", solved)
     if best.objective_value > proven:
-        certificate = replace(certificate, stopped=design.stopped)
+        certificate = replace(certificate, stopped=stopped)
     return replace(best, certificate=certificate)
+
+
+def _least_error(answers: list[SubsetDesign | UnaryTable]) -> float:
+    """The objective of the best of these, infinite where there is none."""
+    return min((answer.objective_value for answer in answers), default=np.inf)
+
+
+def _designs(
+    policy: PrivacyPolicy, objective: Objective, groups: Whole, design: _SolvedDesign
+) -> list[SubsetDesign]:
+    """The design of groups of levels, if its types tell all items apart."""
+    if design.types is None or not design.types.tells_apart(design.prior):
+        return []
+    return [SubsetDesign(policy, design.types, groups, design.prior, objective)]
+
+
+def _free_levels(asked: _Asked) -> Flags:
+    """Levels of such large budgets that their errors are no part of the total, ``(t,)``.
+
+    Budgets over six powers of ten have errors over twelve, more than there are digits. So these
+    levels may keep the smallest of their budgets, and be one, and still cost no more than a
+    millionth; and what mechanisms of the others alone do not undercut, none does: people may all
+    be of those, whose errors are part of the total. Where people are assumed this is no bound.
+    """
+    policy = asked.policy
+    none = np.zeros(policy.size, dtype=np.bool_)
+    if asked.prior is not None or not policy.rule.by_level:
+        return none
+    budgets = policy.epsilons
+    if policy.against is not None:
+        budgets = np.minimum(budgets, policy.against)
+    if budgets.max() < _FAR_APART * budgets.min():
+        return none
+    costs = np.sinh(budgets / 2) ** -2.0
+    weight = asked.weights[0] * policy.item_counts
+    order = np.argsort(budgets)
+    for first in range(1, policy.size):
+        rest = order[first:]
+        strict = order[:first]
+        together = weight[rest].sum() * costs[rest[0]]
+        if together <= _NO_PART * (weight[strict] @ costs[strict]):
+            free = none
+            free[rest] = policy.item_counts[strict].sum() > 1
+            return free
+    return none
 
 
 @one_thread
@@ -183,6 +241,18 @@ class _Asked(NamedTuple):
             m, windows_of(self.policy, levels), solved, people, asked, spread
         )
 
+    def chosen(self, levels: Flags) -> _Asked:
+        """Of these levels alone, of a rule by level."""
+        policy = self.policy
+        rule = policy.rule.mapped(lambda budgets: budgets[levels])
+        few = PrivacyPolicy(policy.epsilons[levels], policy.item_counts[levels], rule)
+        return _Asked(few, self.weights[:, levels], None, None)
+
+    def tightened(self, groups: Whole) -> _Asked:
+        """Over fewer groups that keep all budgets, and whose errors count more."""
+        weights = grouped(self.weights.T, groups, np.maximum).T
+        return _Asked(pooled(self.policy, groups), weights, None, None)
+
     def pooled(self, groups: Whole) -> _Asked:
         """Over fewer groups that may do more, and whose errors count less."""
         policy = pooled(self.policy, groups, np.maximum)
@@ -205,17 +275,19 @@ def levels_merged(
 ) -> tuple[Whole, _Asked]:
     """The group of each level, and what is asked: levels alike are one, which loses nothing.
 
-    Averaging over permutations of items with the same budgets never hurts, and under the rule min
-    budget above twice the smallest is of no use. Levels of a matrix are never merged.
+    Averaging over permutations of items with the same budgets never hurts, and budget beyond the
+    largest range of a report is of no use: under the rule min above twice the smallest. Levels of a
+    matrix are never merged.
     """
     weights = [objective.item_weights(policy, least) for least in (LEAST_WEIGHT, 0.0)]
     prior = _prior(objective)
     items = policy.item_counts
     groups = np.arange(policy.size)
-    most = 2 * policy.epsilons.min() if policy.rule.saturates else np.inf
-    used = PrivacyPolicy(np.minimum(policy.epsilons, most), items, policy.rule)
+    most = policy.rule.largest_range(policy.epsilons)
+    rule = policy.rule.mapped(lambda budgets: np.minimum(budgets, most))
+    used = PrivacyPolicy(np.minimum(policy.epsilons, most), items, rule)
     if policy.rule.by_level:
-        against = 0 * items if policy.against is None else policy.against
+        against = 0 * items if used.against is None else used.against
         people = 0 * items if prior is None else prior / items
         extra = 0 * items if spread is None else spread
         alike = np.column_stack([used.epsilons, against, *weights, people, extra])
@@ -415,6 +487,48 @@ def coarser(asked: _Asked) -> Whole:
     return groups
 
 
+def _kept_numbers(
+    problem: DesignProblem, columns: GameColumns, weights: Array, people: Array
+) -> Array:
+    """What fewer types have to keep, ``(numbers, n)``: it decides their sums and errors.
+
+    These are the sums and the information on level means, ``J = sum_o theta_o u_o u_o' / w_o``, in
+    coordinates in which it is the unit matrix: budgets that differ by powers of ten give it
+    eigenvalues that do, and each of them is to be kept to its last digits. So is what pairs of
+    items leave at large budgets, :func:`_of_pairs`.
+    """
+    mean, *within = columns.parts
+    information = (mean * (weights / people)[:, None]).T @ mean
+    sizes, axes = np.linalg.eigh(information)
+    whitened = mean @ (axes / np.sqrt(np.maximum(sizes, np.finfo(float).tiny)))
+    (first, second) = np.triu_indices(mean.shape[1])
+    squares = [whitened[:, first] * whitened[:, second]]
+    squares += [np.square(part) for part in within]
+    if problem.near == 0:
+        squares.append(_of_pairs(problem, columns))
+    return np.asarray(np.hstack([columns.sums, np.hstack(squares) / people[:, None]]).T)
+
+
+def _of_pairs(problem: DesignProblem, columns: GameColumns) -> Array:
+    """The means of ``v(x) v(x')`` for items of two levels, and for two items of a level.
+
+    At large budgets information on an item is nearly all that there can be, as
+    ``sum_j p_j u_i u_j / w = u_i``; errors are what these leave of it, in its last digits.
+    """
+    level_means = columns.sums
+    (first, second) = np.triu_indices(level_means.shape[1], 1)
+    between = level_means[:, first] * level_means[:, second]
+    scale = problem.scale(columns.key)[:, None]
+    low, high = (side / scale for side in problem.sides(columns.key))
+    m = problem.item_counts
+    k = columns.key[:, 1:]
+    both_high = k * (k - 1) * high**2
+    one_high = 2 * k * (m - k) * high * low
+    none_high = (m - k) * (m - k - 1) * low**2
+    inside = (both_high + one_high + none_high)[:, problem.several]
+    return np.hstack([between, inside])
+
+
 def types_of(problem: DesignProblem, generated: Generated) -> OutputTypes | None:
     """Few types with the same error, their weights corrected until probabilities sum to 1.
 
@@ -423,12 +537,7 @@ def types_of(problem: DesignProblem, generated: Generated) -> OutputTypes | None
     columns = generated.columns
     amounts = generated.answer.weights
     people = columns.people @ generated.answer.multipliers.scenarios
-    mean, *within = columns.parts
-    first, second = np.triu_indices(mean.shape[1])
-    rows = (
-        np.hstack([mean[:, first] * mean[:, second], *(part**2 for part in within)]).T
-        / people
-    )
+    rows = _kept_numbers(problem, columns, amounts, people)
     live = np.arange(amounts.size)
     if len(rows) <= _MOST_THINNED or live.size > len(rows):
         live, amounts = fewest(rows, amounts)

@@ -111,15 +111,18 @@ def generate(
     for left in reversed(range(_GENERATION_ROUNDS)):
         if growth.enough or growth.price(last=left == 0):
             break
-        growth.drop()
-        growth.solve(growth.answer)
+        try:
+            growth.extend()
+        except ConvergenceError:  # the programs solved before stand
+            growth.stopped = NO_DIGITS
+            break
     stopped = PROVEN if growth.enough else growth.stopped
     columns, answer = growth.best
     gap = answer.value - growth.bounds[0]
     if len(columns.sums) > 2 * rank_of(game):
         columns, answer = _needed(game, columns, answer, gap)
     if oracle.staged or not oracle.searched:
-        most = answer.value + max(0.0, gap) / 10
+        most = answer.most + max(0.0, gap) / 10
         columns, answer = _heaviest(game, columns, answer, most, growth.close)
     else:
         answer = continued(game, columns, answer, _PROVEN_DIGITS)
@@ -171,11 +174,21 @@ class _Growth:
         self.columns = self.columns.joined(*self.news)
         # Where the bound does not move, multipliers that are hardly charged need more digits.
         asked = max(self.tolerance, self._reached) / 100 / 10**self.stuck
+        if near is not None:
+            asked *= near.value / near.gross  # a distance is relative to the larger
         self.close = max(_PROVEN_DIGITS, asked)
         self.answer = saddle(self.game, self.columns, self.close, near)
-        # A program that is solved roughly may end above one with fewer columns.
-        rough = self.oracle.staged and near is not None
-        if not rough or self.answer.most < self.best[1].most:
+        # A program that is solved roughly may end above one with fewer columns. Where caps cannot
+        # be kept values grow without end, and only the newest says so.
+        capped = not self.game.free.all()
+        rough = self.oracle.staged or self.answer.distance > self.close
+        first = near is None
+        if (
+            first
+            or capped
+            or not rough
+            or self._most(self.answer) < self._most(self.best[1])
+        ):
             self.best = (self.columns, self.answer)
         size = len(self.columns.sums)
         step_cost = size * (_ALWAYS + float(min(size, rank_of(self.game))) ** 2)
@@ -193,7 +206,11 @@ class _Growth:
     def enough(self) -> bool:
         """Whether the bound is near enough."""
         bound = float(self.bounds[0])
-        return self.answer.most - bound <= self.tolerance * bound
+        return self._most(self.answer) - bound <= self.tolerance * bound
+
+    def _most(self, answer: SaddlePoint) -> float:
+        """As its own; below what is proven it has lost its digits, and is off by as much."""
+        return answer.most + 2 * max(0.0, float(self.bounds[0]) - answer.value)
 
     def price(self, *, last: bool) -> bool:
         """Look for columns that exceed the newest multipliers; whether the search is over."""
@@ -226,7 +243,7 @@ class _Growth:
             near = max(near, _LASTING_SHARE * self._open)
         if self.oracle.staged or not self.oracle.searched:
             over |= self.work > _MOST_MULTIPLICATIONS * min(
-                max(1.0, self._reached / 1e-3), 4.0
+                max(1.0, self._reached / 1e-3), 2.0
             )
         if not self.oracle.searched:
             if self.gap <= near:
@@ -244,12 +261,10 @@ class _Growth:
         if self.likely <= self.bounds[0]:
             return over
         # Ratios are of the value and what is taken off it: small errors need more digits.
-        value = self.answer.value
-        taken = float(self.game.offsets @ self.answer.multipliers.scenarios)
-        doubt = _DOUBT * self.tolerance * value
+        doubt = _DOUBT * self.tolerance * self.answer.value
         if self.oracle.staged:
             doubt = max(doubt, _LASTING_SHARE * self._open)
-        missed, largest = self.oracle.prove(self.centre, doubt / (value + taken))
+        missed, largest = self.oracle.prove(self.centre, doubt / self.answer.gross)
         games = self.game, self.asked
         proven = [lower_bound(game, self.centre, max(1.0, largest)) for game in games]
         self.bounds = np.maximum(self.bounds, proven)
@@ -262,6 +277,18 @@ class _Growth:
             float(ratios(self.game, self.centre, new).max(initial=1.0)) for new in news
         )
         self.likely = min(self.likely, lower_bound(self.game, self.centre, largest))
+
+    def extend(self) -> None:
+        """Solve with the new columns, and without old ones that seem of no use."""
+        columns = self.columns
+        answer = self.answer
+        self.drop()
+        try:
+            self.solve(self.answer)
+        except ConvergenceError:  # some were needed to tell apart what is wanted
+            self.columns = columns
+            self.lowest = -np.inf
+            self.solve(answer)
 
     def drop(self) -> None:
         """Let columns go that are not charged in full and hardly sent.
@@ -293,7 +320,7 @@ def _needed(
         fewer = columns.take(kept)
         near = answer._replace(weights=answer.weights[kept])
         solved = saddle(game, fewer, answer.distance, near)
-        if solved.value <= answer.value + gap / 100:
+        if solved.most <= answer.most + gap / 100:
             return fewer, solved
     return columns, answer
 
@@ -309,7 +336,7 @@ def _heaviest(
             fewer = columns.take(kept)
             near = answer._replace(weights=answer.weights[kept])
             solved = saddle(game, fewer, close, near)
-            if not solved.value <= most:
+            if not solved.most <= most:
                 break
             columns = fewer
             answer = solved

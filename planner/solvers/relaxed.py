@@ -12,6 +12,11 @@ It holds for all whole counts if for some ``x >= d`` and ``y >= 0`` the form
 
 is nowhere negative, ``a_i`` and ``b_i`` being means of neighbouring counts: one matrix a window.
 Means ``u`` are scaled by the root of the level's share of the items; errors are per item.
+
+At tiny budgets all ``u`` are near the roots ``sqrt f``: with ``delta`` the largest relative
+difference, forms are of ``z = (u - sqrt f) / delta``, and ``S``, ``l`` and ``p`` of ``N u``. The
+rows of ``N`` are ``sqrt f`` and what is at right angles to it, over ``delta``. So all numbers are
+near 1, for any size of the budgets; elsewhere ``z`` and ``N u`` are ``u`` itself.
 """
 
 from __future__ import annotations
@@ -243,7 +248,9 @@ class Forms:
     def __init__(self, problem: DesignProblem, counts: Array | None = None) -> None:
         self.problem = problem
         m = problem.item_counts
-        self.root, (low, high) = np.sqrt(m / problem.items), box_of(problem)
+        self.root = np.sqrt(m / problem.items)
+        self._choose_coordinates()
+        (low, high) = self.ends
         pairs = [(low, high)]
         if counts is not None:
             step = (high - low) / m
@@ -268,6 +275,38 @@ class Forms:
         self.assumed = problem.prior is not None
         self.people = m / problem.items if problem.prior is None else problem.prior
 
+    def _choose_coordinates(self) -> None:
+        """What ``z`` and ``N u`` are: ``u = shift + unit z`` and ``N u = seen (z, 1)``.
+
+        ``turn`` is ``N'``, ``back`` the inverse of ``N``, and ``whole`` is ``N sqrt f``, over all
+        types the sum of ``N u``. ``slack`` is what rounding takes from a number near 1.
+        """
+        problem = self.problem
+        t = self.root.size
+        self.turn = problem.turn
+        self.unit = problem.near or 1.0
+        self.slack = SLACK / self.unit  # a root's last digits, over the unit
+        if problem.near == 0:
+            self.shift = 0 * self.root
+            self.back = np.eye(t)
+            self.whole = self.root
+            self.whole_sizes = self.root
+            self.seen = np.eye(t, t + 1)
+            self.seen_sizes = self.seen
+            self.ends = box_of(problem)
+            return
+        self.shift = self.root
+        self.back = np.column_stack([self.root, self.unit**2 * self.turn[:, 1:]])
+        self.whole = np.eye(t)[0]
+        self.whole_sizes = np.ones(t)
+        self.seen = np.column_stack([self.unit * self.turn.T, self.whole])
+        self.seen_sizes = np.abs(self.seen)
+        self.seen_sizes[:, t] = 1.0
+        (low, high) = problem.windows
+        middle = (low.min(axis=1, keepdims=True) + high.max(axis=1, keepdims=True)) / 2
+        scale = self.root / self.unit
+        self.ends = (np.expm1(low - middle) * scale, np.expm1(high - middle) * scale)
+
     def solved(self, close: float, begun: _Point | None = None) -> _Point:
         """The best point found; whatever it is, it proves a bound.
 
@@ -279,7 +318,7 @@ class Forms:
             + sum(self.columns.shape[:2]) * len(self.half)
             + point.rows.size
         )
-        mu = float(self.root @ point.rows) / barriers
+        mu = float(self.whole @ point.rows) / barriers
         left = _FORM_STEPS
         mu *= 1.0 if begun is None else _BEGUN
         while left > 0:
@@ -293,7 +332,7 @@ class Forms:
                 break  # digits are used up
             point = point if moved is None else moved
             if moved is None or rise < _CENTRED * mu:
-                if mu * barriers < close * float(self.root @ point.rows):
+                if mu * barriers < close * float(self.whole @ point.rows):
                     break
                 mu /= _SHORTER
         return point
@@ -310,16 +349,15 @@ class Forms:
         half = np.maximum(half, 1e-6 * self.root**2)
         x = p / np.sqrt(half)
         forms = np.hstack([x, np.full((len(x), self.sign.size - t), 1e-3 * x.mean())])
-        point = _Point(
-            forms, 0 * np.eye(t), p, self.people / self.root, x.min(axis=0) / 2
-        )
+        people = self.people / self.root
+        point = _Point(forms, 0 * np.eye(t), p, people, x.min(axis=0) / 2)
         rise = 1.0
         turn = 1e-3 * float(x.mean())
         for _ in range(_FORM_HALVINGS):
-            both = rise * np.outer(p, point.people)
-            point = point._replace(
-                shared=(both + both.T) / 2 - turn * np.eye(t), rows=rise * p
-            )
+            rows = rise * (self.back.T @ p)
+            both = np.outer(rows, self.back.T @ point.people)
+            shared = (both + both.T) / 2 - turn * np.eye(t)
+            point = point._replace(shared=shared, rows=rows)
             if np.linalg.eigvalsh(self._forms(point)).min() > 0:
                 break
             rise = 2 * rise
@@ -327,9 +365,8 @@ class Forms:
             point.forms[:, t:] /= 2
         # At the best scale the sum of l is the bound, about what a table's error is.
         widest = np.maximum(self.half[:, :t].max(axis=0), 1e-6 * self.root**2)
-        size = float(
-            self.problem.weights @ (self.root**4 / widest) / (self.root @ point.rows)
-        )
+        errors = self.problem.weights @ (self.root**4 / widest) / self.unit**2
+        size = float(errors / (self.whole @ point.rows))
         return _Point(*(size * field for field in point))._replace(people=point.people)
 
     def cut(self, point: _Point) -> _Point:
@@ -345,9 +382,8 @@ class Forms:
 
     def _forms(self, point: _Point) -> Array:
         """The matrix of every window, ``(k, t + 1, t + 1)``."""
-        forms = self._summed(
-            self.columns, self.sign * point.forms, -self.half, point.shared
-        )
+        shared = self.seen.T @ point.shared @ self.seen
+        forms = self._summed(self.columns, self.sign * point.forms, -self.half, shared)
         forms[
             self.flat[:, :, None]
             & self.flat[:, None]
@@ -366,26 +402,27 @@ class Forms:
     ) -> Array:
         forms = (columns * sizes[:, None]) @ columns.transpose(0, 2, 1)
         forms[:, -1, -1] += (sizes * half).sum(axis=1)
-        forms[:, :-1, :-1] += shared
+        forms += shared
         return np.asarray(self.put.transpose(0, 2, 1) @ forms @ self.put)
 
     def _square(self, point: _Point) -> Array:
-        """``A' A``."""
-        both = np.outer(point.rows, point.people)
+        """``A' A``, of ``N u``."""
+        both = np.outer(point.rows, self.back.T @ point.people)
         return np.asarray((both + both.T) / 2 - point.shared)
 
     def _gain(self, point: _Point) -> float:
         problem = self.problem
-        root = np.sqrt(self.problem.weights)
-        values = np.linalg.eigvalsh(root[:, None] * self._square(point) * root)
-        several = problem.differences * np.sqrt(problem.weights * point.within)
+        weighed = np.sqrt(problem.weights)[:, None] * self.turn
+        values = np.linalg.eigvalsh(weighed @ self._square(point) @ weighed.T)
+        within = np.sqrt(problem.weights * point.within) / self.unit
+        several = problem.differences * within
         reach = (
             2
             * float(several.sum() + np.sqrt(np.maximum(values, 0)).sum())
             / problem.items
         )
         taken = float(problem.weights * self.root @ point.people) / problem.items
-        return reach - float(self.root @ point.rows) - taken
+        return reach - float(self.whole @ point.rows) - taken
 
     def _slack(self, point: _Point) -> Array:
         """What ``x`` has above ``d``, and ``y``; 1 where it has no bound."""
@@ -440,36 +477,23 @@ class Forms:
         inverse = self._inverse(point)
         (i, j) = _pairs(t)
         n = i.size
-        # The unknowns' order: S, then t each of l, d and p.
-        rows = slice(n, n + t)
-        within = slice(n + t, n + 2 * t)
-        people = slice(n + 2 * t, n + 3 * t)
+        (rows, within, people) = self._slices()
         H = np.zeros((n + 3 * t, n + 3 * t))
         g = np.zeros(n + 3 * t)
 
-        # A' A = (l p' + p l') / 2 - S: its derivatives by S, by l and by p.
-        slope, of_square = self._of_square(point, mu)
-        jacobian = np.hstack(
-            [-np.eye(n), _halved_products(point.people), _halved_products(point.rows)]
-        )
-        linked = np.r_[: n + t, people]
-        H[np.ix_(linked, linked)] = jacobian.T @ of_square @ jacobian
-        # A' A is bilinear in l and p, so that its slope is part of the second derivatives, too.
-        H[rows, people] -= slope
-        H[people, rows] -= slope
-        g[rows] = slope @ point.people - self.root
-        g[people] = slope @ point.rows - problem.weights * self.root / problem.items
+        slope = self._add_square(point, mu, H, g)
 
         # S stands in the determinant of every window's form. Off the diagonal it stands there
         # twice: once above and once below.
-        H[:n, :n] += _curvature(inverse[:, :t, :t], np.full(len(inverse), mu))
+        moments = self.seen @ inverse @ self.seen.T
+        H[:n, :n] += _curvature(moments, np.full(len(moments), mu))
         once = np.where(np.eye(t) > 0, 0.5, 1.0)[_pairs(t)]
-        g[:n] = (mu * inverse[:, :t, :t].sum(axis=0) - slope)[i, j] * 2 * once
+        g[:n] = (mu * moments.sum(axis=0) - slope)[i, j] * 2 * once
 
         # d: the root terms of the bound, 2 (m_i - 1) sqrt(w_i d_i) / M.
         only = problem.item_counts == 1  # of such levels d plays no part, and stays
         d = np.where(only, 1.0, point.within)
-        root_weights = np.sqrt(problem.weights)
+        root_weights = np.sqrt(problem.weights) / self.unit
         g[within] = problem.differences * root_weights / problem.items / np.sqrt(d)
         H[within, within] += np.diag(g[within] / (2 * d) + only)
 
@@ -508,16 +532,42 @@ class Forms:
         )
         return step, float(g @ direction + (rise * step.forms).sum())
 
+    def _slices(self) -> tuple[slice, slice, slice]:
+        """Where ``l``, ``d`` and ``p`` stand, ``t`` numbers each, after the entries of ``S``."""
+        t = self.root.size
+        n = t * (t + 1) // 2
+        return slice(n, n + t), slice(n + t, n + 2 * t), slice(n + 2 * t, n + 3 * t)
+
+    def _add_square(self, point: _Point, mu: float, H: Array, g: Array) -> Array:
+        """Add what the value gains by ``A' A = (l p' + p l') / 2 - S``; the slope by that."""
+        (rows, _, people) = self._slices()
+        n = rows.start
+        slope, of_square = self._of_square(point, mu)
+        seen_people = self.back.T @ point.people
+        by_rows = _halved_products(seen_people)
+        by_people = _halved_products(point.rows) @ self.back.T
+        jacobian = np.hstack([-np.eye(n), by_rows, by_people])
+        linked = np.r_[: rows.stop, people]
+        H[np.ix_(linked, linked)] = jacobian.T @ of_square @ jacobian
+        # A' A is bilinear in l and p, so that its slope is part of the second derivatives, too.
+        H[rows, people] -= slope @ self.back.T
+        H[people, rows] -= self.back @ slope
+        g[rows] = slope @ seen_people - self.whole
+        problem = self.problem
+        taken = problem.weights * self.root / problem.items
+        g[people] = self.back @ (slope @ point.rows) - taken
+        return slope
+
     def _of_square(self, point: _Point, mu: float) -> tuple[Array, Array]:
         """What the value gains by ``A' A``: its slope, and minus its second derivatives.
 
         The roots' trace has divided differences as its curvature: a few products of vectors.
         """
-        weight = np.sqrt(self.problem.weights)
+        weighed = np.sqrt(self.problem.weights)[:, None] * self.turn
         square = self._square(point)
-        values, axes = np.linalg.eigh(weight[:, None] * square * weight)
+        values, axes = np.linalg.eigh(weighed @ square @ weighed.T)
         roots = np.sqrt(np.maximum(values, np.finfo(float).tiny))
-        turned = weight[:, None] * axes
+        turned = weighed.T @ axes
         kernel = (
             1 / ((roots[:, None] + roots) * np.outer(roots, roots)) / self.problem.items
         )
@@ -534,15 +584,15 @@ class Forms:
         """Of the determinants: slopes by ``x`` and ``y``, and minus their second derivatives.
 
         Those by two of them, ``(k, c, c)``, and by ``S`` and one of them, ``(k, n, c)``. A window's
-        form is ``F = S + sum_c s_c x_c (v_c v_c' - h_c e e')``, ``s_c`` the signs, ``h_c`` the
+        form is ``F = P' S P + sum_c s_c x_c (v_c v_c' - h_c e e')``, ``s_c`` the signs, ``h_c`` the
         squared half widths and ``e`` the last corner. So with ``B = F^-1`` the slope of
         ``log det F`` by ``x_c`` is ``s_c (v_c' B v_c - h_c e' B e)``; minus its second derivatives
         are, by ``x_c`` and ``x_b``,
 
             s_c s_b [(v_c' B v_b)^2 - h_c (e' B v_b)^2 - h_b (e' B v_c)^2 + h_c h_b (e' B e)^2]
 
-        and, by ``S_ij`` and ``x_c``, ``s_c [(B v_c)_i (B v_c)_j - h_c (B e)_i (B e)_j]``, twice
-        that off the diagonal.
+        and, by ``S_ij`` and ``x_c``, ``s_c [(P B v_c)_i (P B v_c)_j - h_c (P B e)_i (P B e)_j]``,
+        twice that off the diagonal, ``P`` being ``seen``: ``S`` stands in the form as ``P' S P``.
         """
         columns = self.columns
         half = self.half
@@ -550,7 +600,8 @@ class Forms:
         t = self.root.size
         i, j = _pairs(t)
         moved = inverse @ columns  # B v_c
-        side = inverse[:, :t, t]  # B e, but for its corner
+        side = inverse[:, :, t] @ self.seen.T  # P B e
+        seen_moved = self.seen @ moved  # P B v_c
         last = moved[:, t]  # e' B v_c
         corner = inverse[:, t, t, None]  # e' B e
         product = columns.transpose(0, 2, 1) @ moved  # v_c' B v_b
@@ -565,7 +616,7 @@ class Forms:
         put = np.abs(columns).sum(axis=1) == 0
         mixed += np.eye(sign.size) * put[:, None]
         ends = (side[:, i] * side[:, j])[:, :, None]
-        across = moved[:, i] * moved[:, j] - ends * half[:, None]
+        across = seen_moved[:, i] * seen_moved[:, j] - ends * half[:, None]
         twice = np.where(i == j, 1.0, 2.0)
         return rise, mixed, across * (mu * twice)[:, None] * sign
 
@@ -597,47 +648,59 @@ class Forms:
     def proven(self, point: _Point) -> Relaxed:
         """What holds after rounding: what that may take from a form, more of people gives back."""
         t = self.root.size
-        (low, high) = box_of(self.problem)
+        problem = self.problem
         people = point.people * self.root
         people = people / people.sum()
         point = point._replace(people=people / self.root)
         forms = self._forms(point)
-        terms = self._summed(
-            np.abs(self.columns), point.forms, self.half, np.abs(point.shared)
-        )
-        scale = np.hstack([1 / high, np.ones((len(high), 1))])
+        shared_sizes = self.seen_sizes.T @ np.abs(point.shared) @ self.seen_sizes
+        columns = np.abs(self.columns)
+        terms = self._summed(columns, point.forms, self.half, shared_sizes)
+        # Scaled by the largest they may be, z and 1 are t + 1 numbers of at most 1.
+        largest = np.maximum(*np.abs(self.ends))
+        if problem.near > 0:  # windows of no width would hide what they are beside
+            largest = np.maximum(largest, self.root)
+        scale = np.hstack([1 / largest, np.ones((len(largest), 1))])
         scale = scale[:, :, None] * scale[:, None]
         least = np.linalg.eigvalsh(forms * scale)[:, 0]
-        least -= SLACK * np.linalg.norm(terms * scale, axis=(1, 2))
-        # Scaled means are at most 1, of t levels.
-        short = float(
-            (np.maximum(0, -least) * (t + 1) / (low @ point.people) ** 2).max()
-        )
-        total = (
-            float(self.root @ point.rows + SLACK * (self.root @ np.abs(point.rows)))
-            + short
-        )
-        sizes = np.abs(np.outer(point.rows, point.people))
+        least -= self.slack * np.linalg.norm(terms * scale, axis=(1, 2))
+        (low, _) = box_of(problem)
+        missing = np.maximum(0, -least) * (t + 1)
+        short = float((missing / (low @ point.people) ** 2).max())
+        total = float(self.whole @ point.rows) + short
+        total += float(self.slack * (self.whole_sizes @ np.abs(point.rows)))
+        people_sizes = np.abs(self.back).T @ point.people
+        sizes = np.outer(np.abs(point.rows), people_sizes)
         doubt = (sizes + sizes.T) / 2 + np.abs(point.shared)
+        turn_sizes = np.abs(self.turn)
+        within = point.within / self.unit**2
         bounds = _bounds(
-            self.problem, point.within, self._square(point), doubt, total, people
+            problem,
+            within,
+            self.turn @ self._square(point) @ self.turn.T,
+            turn_sizes @ doubt @ turn_sizes.T,
+            total,
+            people,
         )
-        # Moments of types, up to a factor; where digits are used up, about.
+        (reports, mean, varied) = self._moments(forms)
+        shared = self.turn @ point.shared @ self.turn.T
+        return Relaxed(bounds, people, reports, mean, varied, within, shared)
+
+    def _moments(self, forms: Array) -> tuple[Array, Array, Array]:
+        """Of types: reports, up to a factor, and mean and covariance of ``u``.
+
+        About, where digits are used up.
+        """
+        t = self.root.size
         values, axes = np.linalg.eigh(forms)
-        axes = self.put @ (
-            axes / np.sqrt(np.maximum(values, SLACK * values[:, -1:]))[:, None]
-        )
+        sizes = np.sqrt(np.maximum(values, SLACK * values[:, -1:]))
+        axes = self.put @ (axes / sizes[:, None])
         inverse = axes @ axes.transpose(0, 2, 1)
         reports = inverse[:, t, t]
-        side = inverse[:, :t, t]
-        mean = side / reports[:, None]
-        varied = (
-            inverse[:, :t, :t] / reports[:, None, None]
-            - mean[:, :, None] * mean[:, None]
-        )
-        return Relaxed(
-            bounds, people, reports, mean, varied, point.within, point.shared
-        )
+        mean = inverse[:, :t, t] / reports[:, None]
+        varied = inverse[:, :t, :t] / reports[:, None, None]
+        varied = varied - mean[:, :, None] * mean[:, None]
+        return reports, self.shift + self.unit * mean, self.unit**2 * varied
 
 
 @lru_cache(maxsize=4)

@@ -122,7 +122,11 @@ def rank_of(game: Game) -> int:
 
 
 class SaddlePoint(NamedTuple):
-    """Multipliers, the columns' weights, the value, and how far it is from the conditions."""
+    """Multipliers, the columns' weights, the value, and how far it is from the conditions.
+
+    The value is the difference of two numbers, of which ``gross`` is the larger: a distance is
+    relative to that. At large budgets the value is a millionth of it and less.
+    """
 
     multipliers: Multipliers
     weights: Array
@@ -130,11 +134,12 @@ class SaddlePoint(NamedTuple):
     distance: float
     point: Array
     tried: int = 0  # points at which the program was evaluated
+    gross: float = 0.0
 
     @property
     def most(self) -> float:
         """What the value may be: far from its conditions a point says little."""
-        return self.value * (1 + self.distance)
+        return self.value + self.distance * self.gross
 
 
 def saddle(
@@ -207,7 +212,14 @@ def _descended(
         if best is None or distance < best.distance:
             value = second.value - float(game.offsets @ sigma)
             multipliers = Multipliers(second.alpha, here.rows, sigma)
-            best = SaddlePoint(multipliers, theta, value, distance, here.point)
+            best = SaddlePoint(
+                multipliers,
+                theta,
+                value,
+                distance,
+                here.point,
+                gross=second.value,
+            )
         slow = 0 if distance < _GAINED * nearest else slow + 1
         nearest = min(distance, nearest)
         if distance < close or slow > _MOST_SLOW:
@@ -423,11 +435,16 @@ def _inverse(J: Array, workload: Array) -> Array:
 
     LinAlgError if these columns do not tell apart what is ``workload``.
     """
+    # Numbers of very different sizes are scaled alike: their sizes are no doubt about them.
+    sizes = np.diagonal(J)
+    scale = 1 / np.sqrt(np.where(sizes > 0, sizes, 1.0))
+    both = np.outer(scale, scale)
+    alike = J * both
     with suppress(np.linalg.LinAlgError):
-        inverse = np.linalg.inv(J)
-        if np.abs(J).max() * np.abs(inverse).max() < _MOST_CONDITION:
-            return np.asarray(inverse, dtype=np.float64)
-    inverse = np.linalg.pinv(J, rcond=10 / _MOST_CONDITION, hermitian=True)
+        inverse = np.linalg.inv(alike)
+        if np.abs(alike).max() * np.abs(inverse).max() < _MOST_CONDITION:
+            return np.asarray(inverse * both, dtype=np.float64)
+    inverse = np.linalg.pinv(alike, rcond=10 / _MOST_CONDITION, hermitian=True) * both
     if (
         np.abs(workload @ inverse @ J - workload).max()
         > _NOT_TOLD * np.abs(workload).max()

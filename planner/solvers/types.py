@@ -173,7 +173,11 @@ class OutputTypes:
                 "types", self.size, "enough to tell all items apart", "Add types."
             )
         within, sent = self._information(expected)
-        totals = np.linalg.lstsq(sent @ means, means.T)[0].T
+        # Levels whose budgets differ by powers of ten are scaled alike.
+        information = sent @ means
+        scale = 1 / np.sqrt(np.diagonal(information))
+        alike = information * np.outer(scale, scale)
+        totals = (np.linalg.lstsq(alike, (means * scale).T)[0].T) * scale
         # Small budgets lose digits above; what is left of the bias is seen, and taken out.
         totals = np.linalg.solve((sent @ totals).T, totals.T).T / m
         slope = gap * np.divide(1.0, within, out=np.zeros_like(within), where=m > 1)
@@ -186,7 +190,10 @@ class OutputTypes:
         within, sent = self._information(
             self.means @ np.asarray(prior, dtype=np.float64)
         )
-        whole = np.linalg.matrix_rank(sent @ self.means) == self.item_counts.size
+        information = sent @ self.means
+        scale = 1 / np.sqrt(np.diagonal(information))
+        alike = information * np.outer(scale, scale)
+        whole = np.linalg.matrix_rank(alike) == self.item_counts.size
         return bool(whole and (within[self.item_counts > 1] > 0).all())
 
     def _information(self, expected: Array) -> tuple[Array, Array]:

@@ -46,6 +46,35 @@ def test_tiny_budgets_of_many_levels():
     assert design.worst_case_mse < 0.9 * solve(design.policy).worst_case_mse
 
 
+def test_budget_beyond_the_largest_range_of_a_report_costs_no_digits():
+    """Reports have a range of 3e-4: budgets from 2e-4 to 50 are as good as ones up to that."""
+    budgets = np.array([1e-4, 1.5e-4, 2e-4, 4e-4, 0.3, 2.0, 9.0, 50.0])
+    against = np.array([2e-4, 50.0, 3e-4, 1e-3, 20.0, 0.1, 50.0, 3.0])
+    asked = PrivacyPolicy(budgets, [20] * 8, "one-sided", against=against)
+    used = np.minimum(budgets, 3e-4)
+    same = PrivacyPolicy(used, [20] * 8, "one-sided", against=np.minimum(against, 3e-4))
+    design = best_design(asked, tolerance=1e-4)
+    assert design.certificate.relative_gap < 1e-3
+    bound = best_design(same, tolerance=1e-4).certificate.lower_bound
+    assert design.worst_case_mse == pytest.approx(bound, rel=1e-3)
+    assert (design.pair_losses <= asked.bounds() * (1 + 1e-12)).all()
+
+
+MIXED = [  # rule, budgets over six powers of ten, items of each level
+    ("avg", [1e-4, 3e-4, 1e-3, 0.05, 2.0, 9.0, 50.0], 5),
+    ("one-sided", [1e-4, 3e-4, 1e-3, 0.05, 2.0, 9.0, 50.0], 5),
+    ("avg", [1e-4, 2e-4, 5e-4, 1e-3, 0.5, 20.0], 1),
+]
+
+
+@pytest.mark.parametrize(("rule", "budgets", "items"), MIXED)
+def test_budgets_over_powers_of_ten(rule, budgets, items):
+    policy = PrivacyPolicy(budgets, [items] * len(budgets), rule)
+    design = best_design(policy, tolerance=1e-3)
+    assert design.certificate.relative_gap < 3e-3
+    assert (design.pair_losses <= policy.bounds() * (1 + 1e-12) + 1e-14).all()
+
+
 @pytest.mark.parametrize("share", [0, 1e-9, 1e-4, 1e-2])
 def test_a_level_that_hardly_anybody_is_in(share):
     prior = np.full(6, (1 - share) / 5)

@@ -215,6 +215,16 @@ def test_levels_of_a_group_weigh_alike_and_cost_about_as_much():
     assert np.ptp(asked.policy.epsilons[groups == groups[1]]) < 0.1
 
 
+@pytest.mark.parametrize(("rule", "levels"), [("min", 6), ("min", 12), ("avg", 6)])
+def test_bounds_of_tiny_budgets_keep_their_digits(rule, levels):
+    """Errors grow with the inverse square of small budgets, their bounds as well."""
+    scaled = []
+    for size in (1e-3, 1e-4, 1e-5):
+        problem = problem_of(rule, np.linspace(1, 2, levels) * size, [20] * levels)
+        scaled.append(relaxed(problem, 1e-4).bounds[0] * size**2)
+    assert scaled == pytest.approx([scaled[0]] * 3, rel=1e-3)
+
+
 def test_what_nobody_minds_is_charged():
     policy = PrivacyPolicy(TO_3(6), [20] * 6, "avg")
     design = best_design(policy, Objective(weights=[1, 1, 1, 0, 1, 1]), tolerance=1e-4)
