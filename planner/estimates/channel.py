@@ -238,16 +238,17 @@ def mean_of_scores(estimates: ChannelEstimates, confidence: float) -> Estimate:
     if estimates.law is not None:
         scores = estimates.law.matrix @ estimates.law.estimator[0]
         order = np.argsort(scores)
-        position = float(
-            np.interp(estimates.values[0], scores[order], np.arange(scores.size))
-        )
+        # All people at the two answers whose scores are around the mean, so that it is theirs.
+        positions = np.arange(scores.size)
+        position = float(np.interp(estimates.values[0], scores[order], positions))
         shares = np.zeros(scores.size)
         below = min(int(position), scores.size - 2)
-        shares[order[below : below + 2]] = below + 1 - position, position - below
+        shares[order[below]] = below + 1 - position
+        shares[order[below + 1]] = position - below
         estimates = estimates.at_least(estimates.law.covariance(shares))
-    return large_sample(
-        float(estimates.values[0]), float(estimates.covariance[0, 0]), confidence
-    )
+    value = float(estimates.values[0])
+    variance = float(estimates.covariance[0, 0])
+    return large_sample(value, variance, confidence)
 
 
 def ratio(
@@ -276,7 +277,8 @@ def ratio(
         return Estimate(None, None, least, most, f"{note} {rate}")
     # First order: Var(A / B) = (Var A - 2 m Cov(A, B) + m^2 Var B) / b^2.
     value = a / b
-    error = sqrt(max(first - 2 * value * covariance + value**2 * second, 0.0)) / b
+    variance = first - 2 * value * covariance + value**2 * second
+    error = sqrt(max(variance, 0.0)) / b
     # Fieller (1954): (a - m b)^2 <= z^2 Var(A - m B), a quadratic in m whose leading coefficient
     # is above 0 where b differs from 0 at this confidence.
     square = b * b - z2 * second
@@ -284,8 +286,11 @@ def ratio(
         note = "The reports cannot rule out that nobody answered, so they do not limit the mean"
         return Estimate(value, error, least, most, f"{note} {rate}")
     middle = a * b - z2 * covariance
-    root = sqrt(max(middle * middle - square * (a * a - z2 * first), 0.0))
-    return Estimate(value, error, (middle - root) / square, (middle + root) / square)
+    constant = a * a - z2 * first
+    root = sqrt(max(middle * middle - square * constant, 0.0))
+    lower = (middle - root) / square
+    upper = (middle + root) / square
+    return Estimate(value, error, lower, upper)
 
 
 class NumericEstimates(NamedTuple):
@@ -463,9 +468,9 @@ class OrderedEstimates(WithDataFrame):
         if isinstance(drawn, DrawnEstimates):
             return drawn.hold(self.users * shares, self.confidence)
         lower, upper = self.band
-        return bool(
-            np.all((lower[:-1] <= shares + 1e-12) & (shares <= upper[:-1] + 1e-12))
-        )
+        above = lower[:-1] <= shares + 1e-12
+        below = shares <= upper[:-1] + 1e-12
+        return bool(above.all() and below.all())
 
     def _counts(self, chosen: Flags) -> Estimates:
         # An answer's share is that up to it, less that up to the one before (Abel's summation).

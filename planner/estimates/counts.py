@@ -132,7 +132,10 @@ class Estimates(WithDataFrame):
         del upper  # as likely
         # By how many report with the item, and the normal noise around each number.
         ones, law = _binomial(count[:, None], chance[:, None])
-        return np.asarray((law * ndtr((ones - seen[:, :1]) / seen[:, 1:])).sum(axis=1))
+        estimate = seen[:, :1]
+        error = seen[:, 1:]
+        above = ndtr((ones - estimate) / error)
+        return np.asarray((law * above).sum(axis=1))
 
     def first(self, size: int) -> Estimates:
         """The estimates of the first items alone."""
@@ -172,13 +175,15 @@ class Estimates(WithDataFrame):
         normal:
             Limits of the normal law, shape ``(k,)`` each.
         """
-        lower, upper = (np.clip(end, 0.0, 1.0) for end in normal)
+        lower = np.clip(normal[0], 0.0, 1.0)
+        upper = np.clip(normal[1], 0.0, 1.0)
         # Items of which the same was seen have the same limits: each is searched for once.
         few = self.population_variance / np.square(self.unit) < MOST_VARIANCE
+        if not few.any():
+            return lower, upper
         rows, same = np.unique(self.seen[few], axis=0, return_inverse=True)
         ends = []
-        parts = np.array_split(rows, -(-len(rows) // _AT_ONCE)) if len(rows) else []
-        for part in parts:
+        for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
             users = np.full(len(part), self.users, dtype=np.int64)
 
             def enough(
@@ -192,11 +197,12 @@ class Estimates(WithDataFrame):
                 tail = self.tail(seen, users, chance, upper=True)
                 return np.asarray(1 - tail <= miss / 2)
 
-            ends.append(
-                [_least_chance(enough, len(part)), _least_chance(too_much, len(part))]
-            )
-        if ends:
-            lower[few], upper[few] = np.concatenate(ends, axis=1)[:, same.ravel()]
+            least = _least_chance(enough, len(part))
+            most = _least_chance(too_much, len(part))
+            ends.append([least, most])
+        least, most = np.concatenate(ends, axis=1)
+        lower[few] = least[same.ravel()]
+        upper[few] = most[same.ravel()]
         return lower, upper
 
     def clipped(self) -> ProcessedCounts:
@@ -224,9 +230,12 @@ class Estimates(WithDataFrame):
         v = self.values
         weight = np.square(np.maximum(self.null_standard_errors, 1e-300))
         order = np.argsort(-v / weight, kind="stable")
-        shift = (np.cumsum(v[order]) - self.users) / np.cumsum(weight[order])
-        # lambda is that of the largest set of items that all stay above 0: a prefix, never empty.
-        active = np.flatnonzero(v[order] / weight[order] > shift)
+        value = v[order]
+        variance = weight[order]
+        # lambda if the first items of this order alone stayed above 0, for each number of them.
+        shift = (np.cumsum(value) - self.users) / np.cumsum(variance)
+        # It is that of the largest set of items that all stay above 0: a prefix, never empty.
+        active = np.flatnonzero(value / variance > shift)
         values = np.maximum(0.0, v - shift[active[-1]] * weight)
         method = (
             "the nearest numbers of which none is below 0 and which add up to all people, on "

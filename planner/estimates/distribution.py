@@ -197,9 +197,10 @@ def smoothed_shares(matrix: Array, counts: ArrayLike, cells: int) -> Array:
     # Every cell is cut into as many parts, so that there are FINE_CELLS at least.
     parts = -(-FINE_CELLS // cells)
     fine = cells * parts
-    laws = np.vstack([np.repeat(matrix[:cells], parts, axis=0), matrix[cells:]])[
-        :, sent
-    ]
+    of_cells = np.repeat(matrix[:cells], parts, axis=0)
+    laws = np.vstack([of_cells, matrix[cells:]])
+    # Reports that nobody sent say nothing.
+    laws = laws[:, sent]
     seen = seen[sent]
     spread = float(np.log(matrix / matrix.min(axis=0)).max())
     shares = np.full(len(laws), 1 / len(laws))
@@ -210,7 +211,9 @@ def smoothed_shares(matrix: Array, counts: ArrayLike, cells: int) -> Array:
         shares = shares * (laws @ (seen / expected))
         shares /= shares.sum()
         # What leaves at an end stays there.
-        padded = np.concatenate([shares[:1], shares[:fine], shares[fine - 1 : fine]])
+        first = shares[:1]
+        last_cell = shares[fine - 1 : fine]
+        padded = np.concatenate([first, shares[:fine], last_cell])
         shares[:fine] = np.convolve(padded, _KERNEL, mode="valid")
         likelihood = float(seen @ np.log(shares @ laws))
         if abs(likelihood - last) < _LIKELIHOOD_RISE * exp(spread):

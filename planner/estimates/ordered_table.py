@@ -83,7 +83,9 @@ def ordered_association(table: CrossTable) -> OrderedAssociation | None:
     spread = table.drawn_covariance(table.shares) / table.users**2
     gap = float(raw @ gap_form @ raw - np.sum(gap_form * spread))
     total = float(raw @ sum_form @ raw - np.sum(sum_form * spread))
-    value = gap / total if total > 0 else None
+    value = None
+    if total > 0:
+        value = gap / total
     independent = np.outer(table.shares.sum(axis=1), table.shares.sum(axis=0))
     quantile = reach(table.confidence)
     added = quantile**2
@@ -163,4 +165,6 @@ def _fieller_limits(
     if total <= 0 or a <= 0:
         return -1.0, 1.0
     root = sqrt(max(b**2 - a * c, 0.0))
-    return max((b - root) / a, -1.0), min((b + root) / a, 1.0)
+    lower = (b - root) / a
+    upper = (b + root) / a
+    return max(lower, -1.0), min(upper, 1.0)

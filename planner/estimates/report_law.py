@@ -205,11 +205,13 @@ class ReportSums(Estimates):
         mix the answers inside, and those outside. The law's numbers are shares up to each answer.
         """
         # Shares of answers are differences of shares up to an answer; the last one is up to all.
-        steps = np.hstack([chosen[:, -1:], -np.diff(chosen.astype(np.float64), axis=1)])
+        up_to_all = chosen[:, -1:].astype(np.float64)
+        up_to = -np.diff(chosen.astype(np.float64), axis=1)
+        others = within(~chosen, shares) @ law.matrix
         sums = SumLaw(
-            numbers=steps[:, :1] + steps[:, 1:] @ law.estimator,
+            numbers=up_to_all + up_to @ law.estimator,
             own=within(chosen, shares) @ law.matrix,
-            other=(within(~chosen, shares) @ law.matrix)[:, None],
+            other=others[:, None],
             people=np.ones(1),
             counted=np.full(len(values), -1),
         )
@@ -260,7 +262,8 @@ class ReportSums(Estimates):
             variance = self.users * float(self.law.moments[0, kind].max())
             if drawn:
                 held = np.clip(self.values[self.kinds == kind], 0, self.users)
-                variance += 1 + float((held * (1 - held / self.users)).max(initial=0.0))
+                between_people = held * (1 - held / self.users)
+                variance += 1 + float(between_people.max(initial=0.0))
             self._series[key] = Series.of(self.law, kind, variance)
         return self._series[key]
 
@@ -368,6 +371,7 @@ class AnsweredShare(NamedTuple):
         By Davies's series, see :class:`Series`.
         """
         answered = min(max(self.every / self.users, 0.0), 1.0)
+        # People inside, others with an answer of the order, and those without one.
         parts = np.array([answered * share, answered * (1 - share), 1 - answered])
         numbers = self.cell - share * self.total
         mean = self.kinds @ numbers
@@ -386,7 +390,8 @@ class AnsweredShare(NamedTuple):
         )
         series = Series.of(law, 0, variance)
         if self.drawn:
-            logs = self.users * np.log(parts @ np.exp(series.other) + _SMALLEST_WAVE)
+            wave = parts @ np.exp(series.other)
+            logs = self.users * np.log(wave + _SMALLEST_WAVE)
         else:
             logs = self.users * (parts @ series.other)
         seen = self.people - share * self.every
@@ -399,10 +404,12 @@ class AnsweredShare(NamedTuple):
             else:
                 phase = logs.imag - series.frequencies * moved
                 waves = np.exp(logs.real) * np.sin(phase)
-                above = min(max(0.5 + float(waves @ series.weights), 0.0), 1.0)
+                above = 0.5 + float(waves @ series.weights)
+                above = min(max(above, 0.0), 1.0)
             tails.append(above)
-        upper, lower = tails[0], 1 - tails[1]
-        return min(1.0, upper / _NOT_FURTHER), min(1.0, lower / _NOT_FURTHER)
+        upper = tails[0] / _NOT_FURTHER
+        lower = (1 - tails[1]) / _NOT_FURTHER
+        return min(1.0, upper), min(1.0, lower)
 
     def limits(self, miss: float) -> tuple[float, float]:
         """The least and the largest share that fit, each missing half of so much."""

@@ -66,7 +66,8 @@ class AnswerRows:
     ) -> AnswerRows:
         """Rows about the same, with an estimate, its error and its limits alone."""
         size = len(notes)
-        numbers = np.vstack([*four, np.full((len(NUMBERS) - len(four), size), np.nan)])
+        numbers = np.full((len(NUMBERS), size), np.nan)
+        numbers[: len(four)] = four
         return AnswerRows(
             users=users,
             levels=self.levels,
@@ -445,8 +446,10 @@ def population_limits(
     lower, upper = _combined_limits(rows, confidence, together)
     if rows.of_population is None:
         return lower, upper
-    low, high = rows.of_population(confidence, together)
-    return np.where(np.isnan(low), lower, low), np.where(np.isnan(high), upper, high)
+    by_law_lower, by_law_upper = rows.of_population(confidence, together)
+    lower = np.where(np.isnan(by_law_lower), lower, by_law_lower)
+    upper = np.where(np.isnan(by_law_upper), upper, by_law_upper)
+    return lower, upper
 
 
 def _combined_limits(
@@ -462,9 +465,9 @@ def _combined_limits(
         upper = rows["joint_upper"]
         at_once = max(int(np.isfinite(value).sum()), 1)
     drawn = reach(confidence, at_once) * np.sqrt(rows.drawn)
-    below = np.maximum(value - lower, 0)
-    above = np.maximum(upper - value, 0)
-    return value - np.hypot(below, drawn), value + np.hypot(above, drawn)
+    below = np.hypot(np.maximum(value - lower, 0), drawn)
+    above = np.hypot(np.maximum(upper - value, 0), drawn)
+    return value - below, value + above
 
 
 def population_rows(rows: AnswerRows, confidence: float) -> AnswerRows:

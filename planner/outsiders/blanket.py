@@ -144,9 +144,9 @@ class Blanket:
             )
         # Rounded up, so that the ratio is an upper bound; others' stays above it.
         ratio = exp(min(epsilon, worst)) * (1 + 1e-12)
-        return cls.from_numbers(
-            ratio, (ratio - 1) / (ratio + 1), exp(worst) * (1 + 2e-12)
-        )
+        most_variation = (ratio - 1) / (ratio + 1)
+        others_ratio = exp(worst) * (1 + 2e-12)
+        return cls.from_numbers(ratio, most_variation, others_ratio)
 
     @classmethod
     def from_laws(
@@ -168,7 +168,9 @@ class Blanket:
             raise InputError(f"others[:, {y}]", float(least[y]), "above 0", remedy)
         seen = least > 0
         omega = least[seen]
-        return cls(omega, first_law[seen] / omega, second_law[seen] / omega).merged()
+        first_ratios = first_law[seen] / omega
+        second_ratios = second_law[seen] / omega
+        return cls(omega, first_ratios, second_ratios).merged()
 
     @property
     def mass(self) -> float:

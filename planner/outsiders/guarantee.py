@@ -94,9 +94,15 @@ class ShuffledGuarantee(WithDataFrame):
 
         ``level``, ``other``, ``local`` (nats), ``epsilon`` (proven), ``delta``, ``people``.
         """
-        rows = [(*row, self.delta, self.people) for row in self.pairs]
-        names = ("level", "other", "local", "epsilon", "delta", "people")
-        return {name: [row[k] for row in rows] for k, name in enumerate(names)}
+        pairs = self.pairs
+        return {
+            "level": [level for level, _, _, _ in pairs],
+            "other": [other for _, other, _, _ in pairs],
+            "local": [local for _, _, local, _ in pairs],
+            "epsilon": [epsilon for _, _, _, epsilon in pairs],
+            "delta": [self.delta] * len(pairs),
+            "people": [self.people] * len(pairs),
+        }
 
 
 def shuffled(reports: Seen, people: int, delta: float) -> ShuffledGuarantee:
@@ -140,8 +146,10 @@ def shuffled(reports: Seen, people: int, delta: float) -> ShuffledGuarantee:
             blanket.first.tobytes(),
             blanket.second.tobytes(),
         )
-        epsilons[i, j] = epsilons[j, i] = _kept(laws, delta, people)
-        local[i, j] = local[j, i] = blanket.local_epsilon
+        epsilons[i, j] = _kept(laws, delta, people)
+        epsilons[j, i] = epsilons[i, j]
+        local[i, j] = blanket.local_epsilon
+        local[j, i] = local[i, j]
     return ShuffledGuarantee(reports.names, people, delta, epsilons, local)
 
 
@@ -181,10 +189,14 @@ def central_delta(
             "epsilon", epsilon, "not negative", "Give 0 for the strictest guarantee."
         )
     whole_number("people", people, most=MOST_PEOPLE)
-    both = [_one_way(side, epsilon, people, accuracy) for side in _sides(blanket)]
-    return Bracket(
-        max(bracket.lower for bracket in both), max(bracket.upper for bracket in both)
-    )
+    # Of both orders the larger: delta is that of whichever is worse.
+    lower = 0.0
+    upper = 0.0
+    for side in _sides(blanket):
+        bracket = _one_way(side, epsilon, people, accuracy)
+        lower = max(lower, bracket.lower)
+        upper = max(upper, bracket.upper)
+    return Bracket(lower, upper)
 
 
 def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
@@ -221,14 +233,17 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
     if guess < 1e-9 * local and central_delta(blanket, 0.0, people).upper <= delta:
         return 0.0
     there = central_delta(blanket, guess, people, _COARSE).upper
-    if there > 0:  # the approximation errs by nearly the same factor nearby
-        guess = _about(sides, 2 * log(delta) - log(there) + log(people), people, local)
+    if there > 0:
+        # The approximation errs by nearly the same factor nearby.
+        corrected = 2 * log(delta) - log(there)
+        guess = _about(sides, corrected + log(people), people, local)
     # Only what a bracket proves is returned: steps above the guess grow until one is proven.
     kept = local
     step = _EPSILON_STEP
     while kept == local and guess * (1 + step) < local:
-        if central_delta(blanket, guess * (1 + step), people, _COARSE).upper <= delta:
-            kept = guess * (1 + step)
+        epsilon = guess * (1 + step)
+        if central_delta(blanket, epsilon, people, _COARSE).upper <= delta:
+            kept = epsilon
         step *= 2
     return kept
 

@@ -69,12 +69,15 @@ def positive_part(
     if single == 0:
         return Bracket(0.0, 0.0)
     # At most the sum of single draws' parts; at least that of one draw above 0 without another.
-    above = min(float(masses[values > 0].sum()), 1 - 1e-16)
+    above = float(masses[values > 0].sum())
+    above = min(above, 1 - 1e-16)
     below = float(masses @ np.maximum(-values, 0))
-    alone = single * exp((draws - 1) * log1p(-above)) - (draws - 1) * above * below
-    simple = Bracket(
-        draws * max(0.0, alone) * (1 - 1e-12), draws * single * (1 + 1e-12)
-    )
+    others = draws - 1
+    # No other draw is above 0, less what others below 0 may take off.
+    alone = single * exp(others * log1p(-above)) - others * above * below
+    lower = draws * max(0.0, alone) * (1 - 1e-12)
+    upper = draws * single * (1 + 1e-12)
+    simple = Bracket(lower, upper)
     if simple.width <= accuracy:
         return simple
     unit = float(np.abs(values).max())
@@ -100,7 +103,9 @@ def log_positive_part(masses: Array, values: Array, draws: int) -> float:
     cumulant = _Cumulant(masses, values / unit, draws)
     tilt, spread = cumulant.best_tilt()
     curvature = spread**2 + 2 / tilt**2
-    return cumulant.at(tilt) - 2 * log(tilt) - log(2 * pi * curvature) / 2 + log(unit)
+    at_tilt = cumulant.at(tilt) - 2 * log(tilt)
+    width = log(2 * pi * curvature) / 2
+    return at_tilt - width + log(unit)
 
 
 def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Bracket:
@@ -158,7 +163,8 @@ class _Cumulant:
     def slip(self, tilt: float) -> float:
         """What floats may err in ``n log M(tilt)``."""
         gains = self.masses * np.expm1(tilt * self.values)
-        moved = float(np.abs(gains).sum()) / (1 + float(gains.sum()))
+        level = 1 + float(gains.sum())  # M(tilt)
+        moved = float(np.abs(gains).sum()) / level
         return _ULPS * _UNIT * (1 + self.draws * moved)
 
     def moments(self, tilt: float) -> tuple[float, float]:
@@ -193,9 +199,13 @@ class _Cumulant:
             last = tilt
             c = mean - variance * tilt
             denominator = c + sqrt(c**2 + 8 * variance)
-            tilt = 4 / denominator if denominator > 0 else inf
-            if not low < tilt < high:
-                tilt = (low + high) / 2 if high < inf else max(2 * low, 1.0)
+            tilt = inf
+            if denominator > 0:
+                tilt = 4 / denominator
+            if not low < tilt < high and high < inf:
+                tilt = (low + high) / 2
+            elif not low < tilt < high:
+                tilt = max(2 * low, 1.0)
             if abs(tilt - last) <= _TILT_CLOSE * tilt:
                 return tilt, sqrt(variance)
 
@@ -211,7 +221,8 @@ class _Cumulant:
         if h <= 1:  # f still rises there
             return inf
         r = exp(-2 * h)
-        inside = exp(-h) * (h / (1 - r) + 2 * h * r / (1 - r) ** 2) / tilt
+        series = h / (1 - r) + 2 * h * r / (1 - r) ** 2
+        inside = exp(-h) * series / tilt
         outside = 1 / (exp(1) * tilt) + 1 / (period * tilt**2)
         elsewhere = self._beyond(tilt, -period / 2) + self._beyond(tilt, period)
         return inside + outside * elsewhere

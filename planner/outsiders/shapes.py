@@ -235,7 +235,8 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
     hiding = np.where(types.low_counts > 0, types.low, types.high).min(axis=1)
 
     def blanket(first: int, second: int) -> Blanket:
-        if np.any((types.high[:, [first, second]].max(axis=1) > 0) & (hiding <= 0)):
+        possible = np.maximum(types.high[:, first], types.high[:, second]) > 0
+        if np.any(possible & (hiding <= 0)):
             what = f"levels {names[first]!r}, {names[second]!r}"
             allowed = "connected to all others by finite pair budgets"
             raise InputError(what, "not", allowed, "Shuffling hides none of them.")
@@ -245,9 +246,8 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
         for left, right in product((0, 1), repeat=2):  # sides of the pair: low, high
             room = counts[right][:, second]
             others = sizes[second]
-            if (
-                first == second
-            ):  # two items of one level: one place is taken by the first
+            if first == second:
+                # Two items of one level: one place is taken by the first.
                 room = room - int(left == right)
                 others = others - 1
             # The share of a type's splits in which the pair stands on these sides.
@@ -255,9 +255,13 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
             share = share * np.maximum(room, 0)
             share = share / others
             there = (share > 0) & (hiding > 0)
-            masses.append((types.weights * hiding * share)[there])
-            first_ratios.append((likelihoods[left][:, first] / hiding)[there])
-            second_ratios.append((likelihoods[right][:, second] / hiding)[there])
+            mass = types.weights * hiding * share
+            masses.append(mass[there])
+            hidden = hiding[there]
+            of_first = likelihoods[left][:, first]
+            of_second = likelihoods[right][:, second]
+            first_ratios.append(of_first[there] / hidden)
+            second_ratios.append(of_second[there] / hidden)
         return Blanket(
             np.concatenate(masses),
             np.concatenate(first_ratios),
@@ -271,7 +275,10 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
 
         Levels are split independently, so it is linear in the weights.
         """
-        falling = [np.sort(prior[level_of == i])[::-1] for i in range(len(sizes))]
+        falling = []
+        for i in range(len(sizes)):
+            rising = np.sort(prior[level_of == i])
+            falling.append(rising[::-1])
         total = 0.0
         for o, weight in enumerate(types.weights.tolist()):
             likeliest = []
@@ -284,12 +291,22 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
             total += weight * _mean_of_largest(likeliest)
         return total
 
-    # What one report adds to a count, of the sides on which an item may stand.
-    there = np.stack([types.low_counts > 0, types.high_counts > 0], axis=2)
-    largest = np.max(np.where(there, law.estimator, -np.inf), axis=(0, 2))
-    least = np.min(np.where(there, law.estimator, np.inf), axis=(0, 2))
-    reach = np.maximum(largest, 1 - least)[groups]
+    reach = _reach_of_sides(law)[groups]
     return Seen(names, sizes, blanket, level_of.size, success, reach)
+
+
+def _reach_of_sides(law: subset_design.SidesCollected) -> Array:
+    """By how many people a false report moves the count of an item, at most, by group.
+
+    It adds at most the largest number of a side on which the item may stand, or takes the smallest,
+    in place of an honest report of somebody who has the item, or not: 1 or 0 on average.
+    """
+    types = law.output_types
+    counts_by_side = np.stack([types.low_counts, types.high_counts], axis=2)
+    there = counts_by_side > 0
+    largest = np.where(there, law.estimator, -np.inf).max(axis=(0, 2))
+    least = np.where(there, law.estimator, np.inf).min(axis=(0, 2))
+    return np.maximum(largest, 1 - least)
 
 
 def _of_hash(law: hashing.Hash) -> Seen:
@@ -331,14 +348,22 @@ def _of_hash(law: hashing.Hash) -> Seen:
     reach = _reach_of_two(np.array([p]), np.array([1 / g]))
     reach = np.repeat(reach, len(levels.names))
     size = levels.total
-    return Seen(("any answer",), (size,), lambda _, __: alike, size, success, reach)
+    return Seen(
+        names=("any answer",),
+        sizes=(size,),
+        blanket=lambda _, __: alike,
+        answers=size,
+        success=success,
+        reach=reach,
+    )
 
 
 def _of_overlap(law: overlap.Overlap) -> Seen:
     """Any two sets are told apart by at most ``cap``, whatever they hold."""
     names = law.levels.names
     counts = law.levels.item_counts
-    return of_policy(PrivacyPolicy([law.cap] * len(names), counts, names=names))
+    any_two = PrivacyPolicy([law.cap] * len(names), counts, names=names)
+    return of_policy(any_two)
 
 
 def _of_channel(law: rows.Rows) -> Seen:

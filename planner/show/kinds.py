@@ -492,7 +492,8 @@ def views_in_words(plan: SamplingPlan) -> tuple[str, str, str]:
         f"none in round one is a sampled one with probability {likely}.",
         "Only the estimates released, by a trusted aggregator: epsilon "
         f"{_up(plan.released_epsilon)} at delta {delta_text(plan.delta)}, exact. Holds if at least "
-        f"{min(plan.others)} other people have each value.",
+        f"{min(plan.others)} other people have each value, and the estimates of all people are "
+        "released one time, by no groups.",
     )
 
 
