@@ -85,7 +85,9 @@ def open_text(
     if fits[best].width > 1:
         between = _DELIMITERS[best]
     return OpenedFile(
-        f"{between}, {shown}", lambda: _delimited(path, lines, dialect, skip_rows), best
+        f"{between}, {shown}",
+        lambda: delimited_rows(path, lines, dialect, skip_rows),
+        best,
     )
 
 
@@ -179,7 +181,7 @@ def read_lines(path: Path, encoding: str) -> Iterator[str]:
         yield from file
 
 
-class _Dialect(NamedTuple):
+class Dialect(NamedTuple):
     """How rows are written.
 
     ``quote`` stands around cells, where anything does. With ``row_names`` every row begins with a
@@ -204,7 +206,9 @@ class _Dialect(NamedTuple):
         )
 
 
-def _delimited(path: Path, lines: Lines, dialect: _Dialect, above: int) -> NumberedRows:
+def delimited_rows(
+    path: Path, lines: Lines, dialect: Dialect, above: int
+) -> NumberedRows:
     """Rows with the lines on which they begin."""
     rows = dialect.rows(lines(), strict=True)
     start = above + 1
@@ -232,7 +236,7 @@ class _Fit(NamedTuple):
     named: bool  # the header has what is wanted
     alike: bool  # all rows are as long as the header
     width: int
-    dialect: _Dialect
+    dialect: Dialect
 
     @property
     def score(self) -> tuple[bool, bool, int]:
@@ -240,7 +244,7 @@ class _Fit(NamedTuple):
 
 
 def _fit(sample: Sequence[str], mark: str, column_names: Sequence[str]) -> _Fit:
-    dialect = _Dialect(mark, _quote(sample, mark))
+    dialect = Dialect(mark, _quote(sample, mark))
     try:
         rows = list(filter(None, dialect.rows(sample, strict=False)))
     except csv.Error:

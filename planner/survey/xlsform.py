@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,14 @@ from planner.errors import FileError
 from planner.laws.levels import folded
 from planner.laws.schema import Document
 from planner.survey.bounds import Bounds, bounds_of
+from planner.survey.rows import NumberedRows
 from planner.survey.spreadsheets import sheet_rows
+from planner.survey.text_files import (
+    Dialect,
+    delimited_rows,
+    find_encoding,
+    read_lines,
+)
 
 # What a form does not say, and is to be filled in: by key, and of numbers where that differs.
 _OPEN: dict[str, str] = {
@@ -62,6 +70,7 @@ _EMPHASIS = re.compile(r"(\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w))")
 _MARKDOWN_HEADING = re.compile(r"^#{1,6}\s+", re.MULTILINE)
 _MARKDOWN_LINK = re.compile(r"\[([^\]]{1,500})\]\([^)]{0,2000}\)")
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"  # in place of what a form fills in while it is asked
+_TEXTS = (".csv", ".tsv", ".txt")
 _YES = ("yes", "true", "true()", "1", "y")
 FormRow = dict[str, str]
 
@@ -109,7 +118,8 @@ def survey_of_form(path: Path, given: Sequence[str] = ()) -> Imported:
     Parameters
     ----------
     path:
-        An Excel or OpenDocument file.
+        An Excel or OpenDocument file; or text with all sheets below one another, as pyxform reads
+        it: a line with a sheet's name alone, then its rows, whose first cell is blank.
     given:
         Questions that all who take part answer alike, such as one for their consent: conditions
         on these alone are met.
@@ -121,11 +131,6 @@ def survey_of_form(path: Path, given: Sequence[str] = ()) -> Imported:
     InputError
         The library that reads the file is not installed.
     """
-    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
-        remedy = (
-            "Save the workbook, with its sheets survey and choices, as .xlsx or .ods."
-        )
-        raise FileError(path, "is text, and a form has several sheets", remedy)
     settings = next(_rows(path, "settings", needed=False), {})
     language = settings.get("default_language", "")
     choices: dict[str, list[FormRow]] = {}
@@ -204,11 +209,11 @@ def _rows(
 
     Of a column in several languages it is the one in this language, else the first.
     """
-    rows = sheet_rows(path, sheet)
+    rows = _sheet(path, sheet)
     try:
         header = next((cells for _, cells in rows if any(cells)), [])
     except FileError as error:
-        if needed or "has no sheet" not in error.reason:
+        if needed or f"has no sheet {sheet!r}" not in error.reason:
             raise
         return
     titles = [_title(cell, language) for cell in header]
@@ -221,6 +226,30 @@ def _rows(
                 ranks[title] = rank
         if row:
             yield row
+
+
+def _sheet(path: Path, name: str) -> NumberedRows:
+    """The rows of a sheet with their numbers, of a workbook or of text."""
+    if path.suffix.lower() not in _TEXTS:
+        yield from sheet_rows(path, name)
+        return
+    encoding = find_encoding(path, None)
+    inside = False
+    found = False
+    lines = partial(read_lines, path, encoding)
+    for number, row in delimited_rows(path, lines, Dialect(","), above=0):
+        first, *cells = row or [""]
+        if first.strip():
+            # The name of a sheet: its rows follow.
+            inside = folded(first) == folded(name)
+            found = found or inside
+        elif inside:
+            yield number, cells
+    if not found:
+        remedy = (
+            "Save the workbook, with its sheets survey and choices, as .xlsx or .ods."
+        )
+        raise FileError(path, f"is text that has no sheet {name!r}", remedy)
 
 
 def _title(cell: str, language: str) -> tuple[str, int]:

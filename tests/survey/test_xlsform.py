@@ -214,6 +214,19 @@ def test_what_the_output_has_no_letters_for_is_spelt_out(form, tmp_path):
     assert "Left out: \\u2603, as its list" in done.stdout
 
 
+def test_a_form_of_sheets_one_below_the_other_is_read(tmp_path):
+    path = tmp_path / "form.csv"
+    path.write_text(
+        '"survey",,,\n,"type","name","label:english"\n'
+        ',"select one from yes_or_no","good_day","A good day?"\n,,,\n'
+        '"choices",,,\n,"list name","name","label:english"\n'
+        ',"yes_or_no","yes","Yes"\n,"yes_or_no","no","no"\n'
+    )
+    (question,) = filled(survey_of_form(path).text).questions
+    assert (question.ask, question.ordered) == ("A good day?", ("yes", "no"))
+    assert question.label == (("yes", "Yes"),)
+
+
 def test_what_is_no_form_is_refused(tmp_path):
     path = tmp_path / "none.xlsx"
     for sheets, words in (
@@ -224,7 +237,7 @@ def test_what_is_no_form_is_refused(tmp_path):
         with refused(words, kind=FileError):
             survey_of_form(form_of(path, **sheets))
     for name, words in (
-        ("form.csv", "is text, and a form has several sheets"),
+        ("form.csv", "is text that has no sheet 'survey'"),
         ("form.xls", "is not a spreadsheet. Is it text"),
         ("form.xlsx", "is not a spreadsheet. Is it text"),
     ):
