@@ -28,7 +28,7 @@ from planner.ui.document import (
 from planner.ui.render import problems
 from planner.ui.state import session
 
-_FORMS = ("xlsx", "xls")
+_FORM_ENDINGS = ("xlsx", "xls")
 """Endings of forms as ODK, Kobo and SurveyCTO have them."""
 _MOST_SURVEY_LINES = 100_000
 # Of the first of some pasted rows, if these are no level's.
@@ -51,7 +51,7 @@ def opening() -> None:
     key = f"upload-{new}"
     st.file_uploader(
         label,
-        ["toml", "csv", *_FORMS],
+        ["toml", "csv", *_FORM_ENDINGS],
         key=key,
         on_change=_take_upload,
         help=what_it_is,
@@ -77,7 +77,7 @@ def _take_upload() -> None:
     try:
         if name.lower().endswith(".csv"):
             document = _with_items(here.document, name, data)
-        elif name.lower().endswith(_FORMS):
+        elif name.lower().endswith(_FORM_ENDINGS):
             document = _of_form(name, data)
         else:
             document, mistakes = _survey_in(name, data)
