@@ -215,7 +215,9 @@ class Item(Asked):
 
     def examples(self) -> Iterator[Answer]:
         total = self.levels.total
-        yield from map(self.levels.item_name, sorted({0, total // 2, total - 1}))
+        # The first, a middle one and the last, which may be the same.
+        numbers = sorted({0, total // 2, total - 1})
+        yield from map(self.levels.item_name, numbers)
 
 
 @dataclass(frozen=True)
@@ -495,14 +497,23 @@ class Number(Asked):
             point = lower + (upper - lower) * k / (points - 1)
             names.append(f"{point:.12g}")
         names.append("no answer")
-        levels = Levels((ANY_ANSWER,), (epsilon,), (points + 1,), (tuple(names),))
+        levels = Levels(
+            names=(ANY_ANSWER,),
+            epsilons=(epsilon,),
+            item_counts=(points + 1,),
+            items=(tuple(names),),
+        )
         return cls(levels, lower, upper, yes_no, points)
 
     def counts_as(self) -> Wanted:
         last = self.points - 1
         # Points of the range on [-1, 1], so that sums of answers have one scale.
-        grid = [Fraction(2 * k - last, last) for k in range(self.points)]
-        return [[*grid, Fraction(0)], [*[Fraction(1)] * self.points, Fraction(0)]]
+        sums = [Fraction(2 * k - last, last) for k in range(self.points)]
+        answered = [Fraction(1)] * self.points
+        # No answer, the last element, adds to neither.
+        sums.append(Fraction(0))
+        answered.append(Fraction(0))
+        return [sums, answered]
 
     def code(self, answer: Answer) -> Code:
         if answer is None or (isinstance(answer, float) and math.isnan(answer)):
@@ -726,7 +737,8 @@ def _listed(cell: str) -> list[str]:
     except (ValueError, RecursionError):
         items = None
     # Of a list what is neither a text nor a number, such as a list or true, is no item.
-    if type(items) is not list or not set(map(type, items)) <= {str, int}:
+    fits = type(items) is list and set(map(type, items)) <= {str, int}
+    if not fits:
         remedy = 'Write the items as a list in brackets: ["tea", "rice"].'
         # The error names no part of the cell: it is an answer.
         raise InputError("answer", "text", "a JSON list of items", remedy)

@@ -89,7 +89,8 @@ class Bits(Shape):
         tops, bottoms = self._thresholds
         drawn = words(source, len(bottoms))
         bits = bytearray(map(operator.lt, drawn, bottoms))
-        bits[elements[0]] = drawn[elements[0]] < tops[elements[0]]
+        (element,) = elements
+        bits[element] = drawn[element] < tops[element]
         return packed(bits, self.size)
 
     @cached_property

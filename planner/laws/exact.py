@@ -53,7 +53,8 @@ def log_upper_bound(ratio: Fraction) -> float:
         return 0.0
     # Quotient and logarithm are rounded up, and the double is moved up by one step.
     quotient = _SHORT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    return math.nextafter(float(_SHORT.next_plus(_SHORT.ln(quotient))), math.inf)
+    logarithm = _SHORT.next_plus(_SHORT.ln(quotient))
+    return math.nextafter(float(logarithm), math.inf)
 
 
 def check_ratio(ratio: Fraction | None, budget: float, name: str = "A report") -> None:
@@ -234,9 +235,10 @@ def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
         if i == j and members[i].elements == 1:
             continue  # it is told from no other of its level
         # Each half is a bound of e^(x / 2), of which the pair has the product.
-        if ones[i] * zeros[j] > halves[i] * halves[j]:
+        ratio = ones[i] * zeros[j]
+        if ratio > halves[i] * halves[j]:
             demanded = (members[i].epsilon + members[j].epsilon) / 2
-            raise PairViolation.of(levels, i, j, ones[i] * zeros[j], demanded)
+            raise PairViolation.of(levels, i, j, ratio, demanded)
 
 
 def _check_pair(
@@ -250,8 +252,10 @@ def _check_pair(
     if budget == math.inf:
         return
     # Doubles settle most pairs; exact numbers those where they are near each other.
-    if float(ones[i]) * float(zeros[j]) < math.exp(budget) * _NEARLY_LARGEST:
+    about = float(ones[i]) * float(zeros[j])
+    if about < math.exp(budget) * _NEARLY_LARGEST:
         return
     # Exact: the bound is a rational number just below e^budget.
-    if ones[i] * zeros[j] > exp_lower_bound(budget):
-        raise PairViolation.of(levels, i, j, ones[i] * zeros[j], budget)
+    ratio = ones[i] * zeros[j]
+    if ratio > exp_lower_bound(budget):
+        raise PairViolation.of(levels, i, j, ratio, budget)

@@ -57,7 +57,8 @@ class Hash(Shape):
     def ratio(self, i: int, j: int) -> Fraction:
         # A report has the true hash value with truth + (1 - truth) / values, another with
         # (1 - truth) / values, whatever the seed.
-        return Fraction(self.truth * self.values + D - self.truth, D - self.truth)
+        by_chance = D - self.truth
+        return Fraction(self.truth * self.values + by_chance, by_chance)
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
         # The true value is reported on purpose, or else by chance, one in so many.

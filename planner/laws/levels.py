@@ -204,7 +204,12 @@ class Levels:
         if self.matrix is not None:
             return float(self.matrix[i][j])
         lowering = self.against or self.epsilons
-        return of_both(self.rule, self.epsilons[i], self.epsilons[j], lowering[j])
+        return of_both(
+            rule=self.rule,
+            x=self.epsilons[i],
+            y=self.epsilons[j],
+            against=lowering[j],
+        )
 
     def least_demanded(self) -> float:
         """The smallest budget of any pair of elements.
@@ -313,9 +318,11 @@ class Levels:
         if match is None:
             return None
         rows = zip(self.names, spans(self.item_counts), self.items, strict=True)
+        level = match[1]
+        number = int(match[2])
         for name, (start, end), items in rows:
-            if not items and match[1] == name and int(match[2]) <= end - start:
-                return start + int(match[2]) - 1
+            if level == name and not items and number <= end - start:
+                return start + number - 1
         return None
 
     def meant(self, text: str) -> int | None:
@@ -396,7 +403,9 @@ def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
             budgets.append(math.inf if entry is None else float(entry))
         matrix.append(tuple(budgets))
     for i, j in product(range(size), repeat=2):
-        if math.isinf(matrix[i][j]) != math.isinf(matrix[j][i]):
+        forward = matrix[i][j]
+        backward = matrix[j][i]
+        if math.isinf(forward) != math.isinf(backward):
             raise unfit("rule", rule, "null in both directions, or in neither")
     for budgets_of_level in matrix:
         if min(budgets_of_level) == math.inf:

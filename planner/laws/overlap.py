@@ -100,7 +100,8 @@ class Overlap(Shape):
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
         # The mean of a whole number up to k is k less the chances to be at most 0, 1, .. k - 1.
-        mean = self.hits[-1] - Fraction(sum(self.ends[:-1]), self.ends[-1])
+        total = self.ends[-1]
+        mean = self.hits[-1] - Fraction(sum(self.ends[:-1]), total)
         # Of the own elements, as many as dummies, each is reported as often; so are all others.
         own_chance = mean / self.levels.dummies
         other_chance = (self.held - mean) / self.levels.total
@@ -160,7 +161,9 @@ class Overlap(Shape):
         """The numbers of own elements that a report can have."""
         length = self.levels.dummies
         others = self.levels.total
-        return range(max(0, self.held - others), min(length, self.held) + 1)
+        fewest = max(0, self.held - others)
+        most = min(length, self.held)
+        return range(fewest, most + 1)
 
     @cached_property
     def ends(self) -> list[int]:

@@ -78,4 +78,5 @@ class Rounds:
         """
         text = "\n".join((parameters, question, user))
         # SHA-256 has 256 bits: modulo so few parts it is uniform but for 2^-246.
-        return 1 + int.from_bytes(sha256(text.encode()).digest()) % self.parts
+        number = int.from_bytes(sha256(text.encode()).digest())
+        return 1 + number % self.parts

@@ -85,9 +85,10 @@ class Rows(Shape):
                 raise VerificationError(
                     f"The blocks of row {x} are not those of the first one"
                 )
-        for i, j in product(range(len(self.levels.names)), repeat=2):
-            names = f"Levels {self.levels.names[i]!r} and {self.levels.names[j]!r}: a report"
-            check_ratio(self.ratio(i, j), self.levels.demanded(i, j), names)
+        levels = self.levels
+        for i, j in product(range(len(levels.names)), repeat=2):
+            names = f"Levels {levels.names[i]!r} and {levels.names[j]!r}: a report"
+            check_ratio(self.ratio(i, j), levels.demanded(i, j), names)
         self._require_unbiased(counts_as or ())
 
     def ratio(self, i: int, j: int) -> Fraction | None:
@@ -113,7 +114,9 @@ class Rows(Shape):
         likelihoods = []
         for first, last in spans(self.levels.item_counts):
             reports = list(zip(*self.rows[first:last], strict=True))
-            likelihoods.append(Likelihoods([*map(min, reports)], [*map(max, reports)]))
+            least = list(map(min, reports))
+            most = list(map(max, reports))
+            likelihoods.append(Likelihoods(least, most))
         return likelihoods
 
     def _block_totals(self, row: tuple[int, ...]) -> list[int]:

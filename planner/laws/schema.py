@@ -158,8 +158,10 @@ def _fits(value: Json, schema: Schema) -> bool:
         return any(passes(value, allowed) for allowed in schema["anyOf"])
     if "enum" in schema:
         # By the type, too: in Python True is 1.
-        return (type(value), value) in [(type(item), item) for item in schema["enum"]]
-    return type(value) in _TYPES[schema["type"]][1] and _in_range(value, schema)
+        typed = [(type(item), item) for item in schema["enum"]]
+        return (type(value), value) in typed
+    _, classes = _TYPES[schema["type"]]
+    return type(value) in classes and _in_range(value, schema)
 
 
 def _in_range(value: Json, schema: Schema) -> bool:

@@ -168,7 +168,8 @@ def packed(bits: bytearray, size: int) -> bytes:
     """One byte an element, 0 or 1, as bit ``k % 8`` of byte ``k // 8`` of so many bytes."""
     # The first element is the lowest bit of the number, the last digit that int() reads.
     bits.reverse()
-    return int(bytes(bits.translate(_BIT_DIGITS)), 2).to_bytes(size, "little")
+    digits = bytes(bits.translate(_BIT_DIGITS))
+    return int(digits, 2).to_bytes(size, "little")
 
 
 def octets(bits: int) -> int:

@@ -93,7 +93,8 @@ class Sides(Shape):
         levels = len(self.levels.names)
         kinds = len(self.types)
         size = len(self.weights)
-        if len(self.groups) != levels or set(self.groups) != set(range(size)):
+        numbers = set(range(size))  # each group has a level at least
+        if len(self.groups) != levels or set(self.groups) != numbers:
             allowed = f"one of {size} for each of {levels} levels, from 0"
             raise unfit("groups", list(self.groups), allowed)
         if size > MAX_GROUPS or kinds > MAX_TYPES:
@@ -253,9 +254,9 @@ class Sides(Shape):
                 budgets[a, b] = budget
         else:
             for i, j in product(range(len(levels.names)), repeat=2):
-                a = self.groups[i]
-                b = self.groups[j]
-                budgets[a, b] = min(budgets.get((a, b), inf), levels.demanded(i, j))
+                pair = (self.groups[i], self.groups[j])
+                smallest = budgets.get(pair, inf)
+                budgets[pair] = min(smallest, levels.demanded(i, j))
         for group, count in enumerate(self.counts):
             if count == 1:  # a lone element is told from no other of its group
                 del budgets[group, group]
@@ -307,7 +308,8 @@ class Sides(Shape):
         for group, count in zip(self.groups, counts, strict=True):
             firsts.append(free[group])
             free[group] += count
-        return (0, *accumulate(counts[:-1])), self.groups, tuple(firsts)
+        first_elements = (0, *accumulate(counts[:-1]))
+        return first_elements, self.groups, tuple(firsts)
 
     @cached_property
     def _ends(self) -> list[list[int]]:
