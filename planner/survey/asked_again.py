@@ -42,6 +42,7 @@ class AskedAgain(Description):
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
+        # A limit at or above the number of rounds limits nothing, and open times would tell.
         if self.times_open and (
             type(self.changes) is str or self.most_changes >= self.count
         ):

@@ -77,6 +77,7 @@ class NormalPreferences(Description):
         """Share of people who answer at each budget, in the budgets' shape."""
         from scipy.special import ndtr
 
+        # Pr[preference >= epsilon] = Phi((mean - epsilon) / sd).
         return ndtr((self.mean - np.asarray(epsilon)) / self.sd)
 
     def quantile(self, share: ArrayLike) -> Array:
@@ -123,6 +124,7 @@ class HistogramPreferences(Description):
     @cached_property
     def _above(self) -> Array:
         """Share of the people above each edge."""
+        # Summed from the top, so that the last edge has exactly 0 above it.
         above = np.cumsum([0.0, *self.shares[::-1]])[::-1]
         return above / above[0]
 
@@ -180,7 +182,9 @@ class EmpiricalPreferences(Description):
 
     def answer_rate(self, epsilon: ArrayLike) -> Array:
         """Share of people who answer at each budget, in the budgets' shape."""
-        return 1 - np.searchsorted(self.sample, epsilon, side="left") / self.sample.size
+        # Who tolerates just this budget answers: only smaller ones are counted.
+        below = np.searchsorted(self.sample, epsilon, side="left")
+        return 1 - below / self.sample.size
 
     def quantile(self, share: ArrayLike) -> Array:
         """The sample value at that share, without interpolation; ``0 < share < 1``."""
@@ -214,12 +218,20 @@ def read_preferences(
     ...     sorted(read_preferences(path).values)
     [1.5, 3.0]
     """
+    # Read like the answers to a question for a number, whose range alone matters here.
     budgets = Number.over(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
-    file = AnswerFile(path, [AnswerColumn("", budgets, (column,) if column else ())])
+    names: tuple[str, ...] = ()
+    if column:
+        names = (column,)
+    file = AnswerFile(path, [AnswerColumn("", budgets, names)])
     budgets_read: list[float | None] = [*file.given()]
-    numbers = [number for number in budgets_read if number is not None]
-    if len(numbers) < len(budgets_read):
-        reason = f"{counted(len(budgets_read) - len(numbers), 'row')} without a number"
+    numbers = list[float]()
+    for number in budgets_read:
+        if number is not None:
+            numbers.append(number)
+    without = len(budgets_read) - len(numbers)
+    if without:
+        reason = f"{counted(without, 'row')} without a number"
         raise FileError(path, reason, "Leave them out.")
     return EmpiricalPreferences(values=tuple(numbers))
 
@@ -290,6 +302,7 @@ class AssumedSets(Description):
         items = int(item_counts.sum())
         size = np.arange(1.0, self._shares.size)
         members = self._shares[1:] * size  # per person, in sets of this size
+        # Over members of sets, and below over the people who have them.
         sums = SumsBySize.of(size, members).at(length)
         people = SumsBySize.of(size, self._shares[1:]).at(length).lost
         # If what is cut from an item grows with its popularity; within the bounds of the module.
@@ -322,6 +335,7 @@ class AssumedSets(Description):
         """Sum of the squared popularities: 1 over the effective number of items."""
         if self.popularity == "uniform":
             return 1 / items
+        # Zipf's law: sum w_k^2 / (sum w_k)^2 with w_k = 1 / k.
         weight = 1 / np.arange(1.0, items + 1)
         return float(np.sum(weight**2) / np.sum(weight) ** 2)
 
@@ -349,6 +363,7 @@ class SumsBySize:
     @classmethod
     def of(cls, size: Array, members: Array) -> SumsBySize:
         """For so many members in sets of each size."""
+        # Sums from each size up, so that those of longer sets are one look-up.
         powers = members / size ** np.arange(3)[:, None]
         longer = np.cumsum(powers[:, ::-1], axis=1)[:, ::-1]
         return cls(size, np.concatenate([longer, np.zeros((3, 1))], axis=1))

@@ -69,6 +69,7 @@ class Categorical(Levelled):
                 raise wrong(getattr(self, key), "left out", remedy, key)
         if not self.levels:  # until it is in a survey
             return self
+        # Pydantic wraps the inherited check, which mypy does not see.
         return super()._fits()  # type: ignore[operator]
 
     @pydantic.model_serializer(mode="wrap")
@@ -76,6 +77,7 @@ class Categorical(Levelled):
         document = super()._written(write)
         if self.anchor is None:
             return document
+        # A file says it once: at the question that it is the anchor of.
         for derived in ("level", "rule", "label", "mechanism", "criterion"):
             document.pop(derived, None)
         return document
@@ -86,6 +88,7 @@ class Categorical(Levelled):
         return self.anchor
 
     def _check(self) -> None:
+        # Shares of people with an answer of a level; of sets these may sum to more.
         priors = [level.prior for level in self.levels if level.prior is not None]
         if len(priors) == len(self.levels) and abs(sum(priors) - 1) > 1e-6:
             allowed = f"of sum 1, not {sum(priors):g}"

@@ -145,6 +145,7 @@ def _ends(names: Sequence[str], asked: Asked) -> Sequence[str]:
     What they begin with is the same for all: in drinks/tea and drinks/iced_tea, the second is not
     the answer tea. Of several such beginnings that serve alike, the shortest is taken.
     """
+    # Without anything taken off; a beginning has to serve better than that.
     best = names
     most = _answers_among(names, asked)
     for separator in _SEPARATOR.finditer(names[0]):
@@ -170,6 +171,7 @@ def _require_met(
     column: AnswerColumn, levels: Levels, numbers: Sequence[int | None]
 ) -> None:
     """Refuse columns that are no answer, or the same one, and answers without a column."""
+    # All that is wrong is said at once, so that one correction is enough.
     unmet = []
     twice = []
     for name, number in zip(column.names, numbers, strict=True):

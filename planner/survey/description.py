@@ -43,6 +43,7 @@ class Description(pydantic.BaseModel):
                 f"{type(self).__name__} takes at most {', '.join(first)} by place"
             )
         given = dict(zip(first, places, strict=False)) | fields
+        # Files say "level" where Python says "levels".
         aliases = dict(zip(type(self).model_fields, self.file_keys(), strict=False))
         document = {aliases.get(name, name): value for name, value in given.items()}
         try:
@@ -141,6 +142,7 @@ def told_apart(
         if type(table) is dict:
             given = table
         name = given.get(key, usual)
+        # A mistake is told at the key, and not once for each kind that it could be.
         if name not in list(kinds):  # what is no text may have no hash
             raise at(key, error=InputError.unknown(key, given.get(key), kinds, remedy))
         _know(given, kinds[name], kinds)

@@ -47,9 +47,11 @@ def kinds_of_cells(budgets: Sequence[Sequence[float]]) -> Kinds | None:
     (((0, 2, 4), (1, 3, 5)), [[2.0, 1.0], [1.0, 2.0]])
     """
     pairs = pair_budgets(budgets)
+    # Of a cell the smallest budget against any other: what the rule min would give it.
     smallest = pairs.min(axis=1)
     if np.array_equal(pairs, _without_diagonal(np.minimum.outer(smallest, smallest))):
         return None
+    # Being alike is an equivalence: one cell of a kind stands for all.
     kinds: list[list[int]] = []
     for cell in range(len(pairs)):
         for kind in kinds:
@@ -65,6 +67,7 @@ def kinds_of_cells(budgets: Sequence[Sequence[float]]) -> Kinds | None:
     between = np.zeros((len(kinds), len(kinds)))
     for i, kind in enumerate(kinds):
         for j, other in enumerate(kinds):
+            # The last of a kind is another cell than the first, where it has two.
             between[i, j] = pairs[kind[0], other[-1]]
         if len(kind) == 1:  # no pair: what its answer may lose against any other
             between[i, i] = np.delete(pairs[kind[0]], kind[0]).max()
@@ -76,6 +79,7 @@ def pair_budgets(budgets: Sequence[Sequence[float]]) -> Array:
 
     None is above twice the smallest: by way of a third cell a pair has no more in any mechanism.
     """
+    # Of each cell the number of its answer to every part.
     answers = np.array(list(product(*(range(len(part)) for part in budgets))))
     pairs = np.full((len(answers), len(answers)), np.inf)
     for number, part in enumerate(budgets):
@@ -84,6 +88,7 @@ def pair_budgets(budgets: Sequence[Sequence[float]]) -> Array:
         promised = np.minimum.outer(budget, budget)
         differ = answer[:, None] != answer[None, :]
         pairs = np.where(differ, np.minimum(pairs, promised), pairs)
+    # Log ratios add up along two pairs that share a cell.
     pairs = np.minimum(pairs, 2 * pairs.min())
     return _without_diagonal(pairs)
 

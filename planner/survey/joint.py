@@ -86,6 +86,7 @@ class Joint(Categorical):
                 allowed = "one column for a part of a joint question"
                 remedy = f"Name its own columns in {self.name!r}."
                 raise wrong(list(part.answer_column.names), allowed, remedy, "of")
+        # Fields of a frozen model are set past it, once, while it is made.
         if "rule" not in self.model_fields_set:
             self.__dict__["rule"] = self.parts[0].rule
         if not self.levels:
@@ -102,6 +103,7 @@ class Joint(Categorical):
         if cells > MAX_JOINT_CELLS:
             allowed = f"of at most {MAX_JOINT_CELLS:,} pairs of answers, not {cells:,}"
             raise wrong(self.of, allowed, "Merge answers of one of them.", "of")
+        # Under one-sided budgets a pair has two, one for each direction: kinds would need both.
         kinds = None
         if self.parts[0].rule == DEFAULT_RULE:
             kinds = kinds_of_cells([_budgets_of_answers(part) for part in self.parts])

@@ -77,6 +77,7 @@ class Level(Description):
             allowed = f"the number of items listed, {len(self.items)}"
             remedy = f"Leave {mark('item_count')} out: listed items are counted."
             raise wrong(self.item_count, allowed, remedy, "item_count")
+        # The model is frozen: set past it, while it is made.
         self.__dict__["item_count"] = self.item_count or len(self.items)
         return self
 
@@ -176,6 +177,7 @@ def wrong_targets(
 ) -> Iterator[tuple[int, str, InputError]]:
     """Which target and key of it name no level, or contradict an earlier target."""
     seen: dict[tuple[str, str | None, str | None, float | None], float] = {}
+    # Two targets about the same must agree: which of them would be planned for?
     for i, target in enumerate(targets):
         if target.level is not None and target.level not in levels:
             remedy = (

@@ -73,7 +73,7 @@ class Numeric(BaseQuestion):
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
-        _ = self.domain
+        _ = self.domain  # checks the range
         self._check_distribution()
         self._check_targets([])
         self._check_file()

@@ -53,6 +53,7 @@ class Ordinal(Levelled):
     @cached_property
     def way(self) -> Ordered:
         """The way of asking, by which answers are read."""
+        # Laws number items level by level; the order is one of these numbers.
         places = {name: k for k, name in enumerate(super().ordered)}
         order = tuple(places[answer] for answer in self.ordered)
         outside = self.no_answer is not None

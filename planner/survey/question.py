@@ -235,6 +235,7 @@ class Levelled(BaseQuestion):
     @cached_property
     def plain_levels(self) -> Levels:
         """The levels as laws have them."""
+        # The policy has their number, and the survey their names.
         return replace(
             self.policy.plain(), items=tuple(level.items for level in self.levels)
         )

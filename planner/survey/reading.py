@@ -62,6 +62,7 @@ class AnswerFile:
         reading: Reading | None = None,
     ) -> None:
         self.reading = reading or Reading()
+        # Of text, the delimiter is that by which the header has these.
         names = list[str]()
         for column in answer_columns:
             names.extend(column.names)
@@ -89,11 +90,13 @@ class AnswerFile:
             if self.people > MOST_ROWS:
                 reason = f"has more than {MOST_ROWS:,} rows"
                 raise FileError(self.table.path, reason, "Give a part of it.")
+            # Before a cell is read: two stray quotes would swallow people.
             self._require_whole_rows(block)
             yield [column.codes(block) for column in self.columns]
         if not self.people:
             reason = "there are no rows below the header"
             raise FileError(self.table.path, reason, "Add a line per person.")
+        # Known at the end alone; callers write nothing before they have all blocks.
         for column in self.columns:
             if column.left_out == self.people:
                 reason = f"nobody has an answer to {column.name!r}"
@@ -166,6 +169,7 @@ class AnswerFile:
         width = len(self.table.header)
         if not mark or width == 1:
             return
+        # Where the next row starts more than a line later, this one holds line breaks.
         starts = [line for line, _ in block[1:]] + [0]
         for (line, row), following in zip(block, starts, strict=True):
             if following == line + 1:

@@ -48,8 +48,9 @@ def counted(number: int, thing: str) -> str:
     >>> counted(1, "row"), counted(20_000, "row")
     ('1 row', '20,000 rows')
     """
-    plural = "" if number == 1 else "s"
-    return f"{number:,} {thing}{plural}"
+    if number == 1:
+        return f"{number} {thing}"
+    return f"{number:,} {thing}s"
 
 
 def require_size(path: Path, size: int, what: str = "is larger than") -> None:

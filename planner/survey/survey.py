@@ -207,6 +207,7 @@ class Survey(Description):
 
     def _join(self) -> None:
         """Joint questions get their parts, which are no questions of their own then."""
+        # What is left are questions of their own; parts go into their joint question.
         left: dict[str, Question] = {}
         for question in self.questions:
             left[question.name] = question
@@ -236,6 +237,7 @@ class Survey(Description):
         if part is None or not part.joins or joint.of.count(name) > 1:
             allowed = "two or three different questions of one answer each, in one joint question"
             raise InputError("of", name, allowed, "Name others.")
+        # Errors name the part's own place in the file, where it is to be corrected.
         i = self.questions.index(part)
         remedy = f"It is asked within {joint.name!r}: say it there."
         usual_mechanism = type(part).model_fields["mechanism"].default

@@ -100,6 +100,7 @@ class AnswerTable:
         self._header_line = 0
         self._header: list[str] = []
         with system_errors(path):
+            # Blank lines above the header are nobody.
             for line, row in opened.rows():
                 if any(map(str.strip, row)):
                     self._header_line = line
@@ -128,6 +129,7 @@ class AnswerTable:
                     raise FileError(self.path, reason, "Take blank lines out.")
                 yield from _nobodies(first_blank, blank)
                 blank = 0
+                # pandas would fill up a short row; here it has lost a cell.
                 self._require_row(line, row)
                 yield line, row
         self.blank = blank
@@ -151,6 +153,7 @@ class AnswerTable:
         A FileError unless there is one.
         """
         places = self._places(name)
+        # A column that is really called "City #2" comes before the second "City".
         numbered = _NUMBERED.fullmatch(name)
         if not places and numbered:
             number = int(numbered[2]) - 1
@@ -234,6 +237,7 @@ class AnswerTable:
         answers:
             How many different ones there are.
         """
+        # A column that is called like a number of people.
         counts = []
         for k, title in enumerate(self.header):
             if k != answer_column and _OF_COUNTS.fullmatch(folded(title)):

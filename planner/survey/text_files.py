@@ -64,6 +64,7 @@ def open_text(
     def lines() -> Iterator[str]:
         return islice(read_lines(path, name), skip_rows, None)
 
+    # The delimiter by which the header has the names, or else by which all rows are alike.
     sample = list(islice(lines(), _SAMPLE))
     marks = list(_DELIMITERS)
     if delimiter is not None:
@@ -161,6 +162,7 @@ def _scan(path: Path, encoding: str) -> None:
                 line += text[: text.index("\0")].count("\n")
                 remedy = "Is it text? Say its encoding, or take that out."
                 raise FileError(path, f"line {line} has a character U+0000", remedy)
+            # Old Macs end lines with a carriage return alone.
             ends = text.count("\n") or text.count("\r")
             line += ends
             if ends:

@@ -43,7 +43,7 @@ def cell_text(value: object) -> str:
             return str(value).lower()
         case list():
             return json.dumps([cell_text(item) for item in value])
-        case float():
+        case float():  # as pandas and Excel have whole numbers, too
             return _number_text(value)
         case datetime.datetime() if value.time() == datetime.time():
             return value.date().isoformat()
@@ -100,6 +100,7 @@ def _json_object(path: Path, number: int, line: str) -> Document:
 
 
 def _distinct(pairs: list[tuple[str, Json]]) -> Document:
+    # JSON's own reader keeps the last of two, without a word.
     table = dict(pairs)
     if len(table) < len(pairs):
         raise ValueError("a key stands twice")
@@ -157,6 +158,7 @@ def open_statistics(path: Path, _skipped: int) -> OpenedFile:
 
     A code that the file says to be missing is a blank.
     """
+    # One row is enough: names and labels stand in the file's head.
     _, metadata = _read_statistics(path, 0, 1)
     labels: dict[str, Mapping[str, str]] = {}
     for name, table in metadata.variable_value_labels.items():

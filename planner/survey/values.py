@@ -72,7 +72,7 @@ def read_number(value: object) -> float:
         match = _NUMBER_OR_PERCENT.fullmatch(text)
     if match and math.isfinite(float(match[1])):
         number = float(match[1])
-        if match[2]:
+        if match[2]:  # per cent
             number = number / 100
         return number
     remedy = "Use digits alone."
@@ -136,6 +136,7 @@ def split(value: object) -> object:
             return list(filter(None, cells))
         case np.ndarray():
             return value.tolist()
+    # A list stays, and what is none is refused where its type is checked.
     return value
 
 
@@ -162,6 +163,7 @@ def read_path(value: object, info: ValidationInfo) -> str:
     context = info.context
     if context is None:  # in Python
         return path
+    # A document of the app, or of a stranger, may not make this machine read a file.
     if context["folder"] is None:
         remedy = "Give what is in it, or use the command line."
         raise InputError("file", path, "left out: files are not read here", remedy)
@@ -232,6 +234,7 @@ _GROUP_FIX = (
 def read_groups(value: object) -> tuple[tuple[str, GroupValues], ...]:
     """A table of variables with their values; names serve as columns, and both as folders."""
     groups: list[tuple[str, GroupValues]] = []
+    # Combinations: of names, which reports are counted by; of all, by which a regression counts.
     named = 1
     patterns = 1
     for name, values in _table(value, "groups", "a table of lists", _GROUP_FIX):
@@ -446,6 +449,7 @@ def text_of(value: object, key: str = "") -> str:
         case int() if key == "users":
             return f"{value:,}"
         case float() if key in ("epsilon", "against") and _logarithm(value) == value:
+            # Only where reading it gives the same double.
             return f"ln {round(math.exp(value))}"
         case int() | float():
             return _number_text(float(value))
@@ -503,6 +507,7 @@ def _listed_text(item: object) -> str:
 
 
 def _cells(text: str, separator: str) -> list[str]:
+    # A pasted line break separates nothing; csv would end the row there.
     line = text.replace("\r", " ").replace("\n", " ")
     try:
         rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True))

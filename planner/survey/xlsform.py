@@ -103,6 +103,7 @@ class _Enclosing:
         group = _GROUP.fullmatch(row.get("type", ""))
         if group is None:
             return False
+        # A row that ends a group has no condition of its own.
         if group["edge"].lower() == "begin":
             self.conditions.append(row.get("relevant", ""))
             self.repeats.append(group["repeat"] is not None)
@@ -131,6 +132,7 @@ def survey_of_form(path: Path, given: Sequence[str] = ()) -> Imported:
     InputError
         The library that reads the file is not installed.
     """
+    # Its one row, which a form may leave out.
     settings = next(_rows(path, "settings", needed=False), {})
     language = settings.get("default_language", "")
     choices: dict[str, list[FormRow]] = {}
@@ -146,6 +148,7 @@ def survey_of_form(path: Path, given: Sequence[str] = ()) -> Imported:
         name = row.get("name", f"row {number}")
         try:
             _require_asked_of_all(row, enclosing, given)
+            # Of two in different groups a form tells them apart; files of answers may not.
             if folded(name) in questions:
                 raise _Unfit("another question has its name")
             questions[folded(name)] = _question(name, row, choices)
@@ -351,6 +354,7 @@ def _answers(listed: str, choices: Mapping[str, Sequence[FormRow]]) -> dict[str,
         answer = _choice_name(row)
         if not answer or folded(row.get("disabled", "")) in _YES:
             continue
+        # A choice_filter tells two with one name apart; answers in a file could not be.
         if folded(answer) in names:
             raise _Unfit(f"its list {name!r} has two choices with the same name")
         names.add(folded(answer))
@@ -365,6 +369,7 @@ def _answers(listed: str, choices: Mapping[str, Sequence[FormRow]]) -> dict[str,
 def _bounds(row: FormRow, whole: bool) -> Bounds:
     """Those of the constraint, or of a range's parameters."""
     bounds = bounds_of(row.get("constraint", ""), whole)
+    # Of a range, which states its ends; they come before what a constraint says.
     parameters = dict(_PARAMETER.findall(row.get("parameters", "")))
     lower = parameters.get("start", bounds.lower)
     return Bounds(lower, parameters.get("end", bounds.upper), bounds.codes)
