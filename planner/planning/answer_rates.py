@@ -142,7 +142,8 @@ class AnswerRateModel:
         self, name: str, epsilon: Array, fake: str = "top", rate: Array | None = None
     ) -> Array:
         """Root mean squared error of a mechanism's mean, in the question's unit."""
-        rate = self.answer_rate(epsilon) if rate is None else rate
+        if rate is None:
+            rate = self.answer_rate(epsilon)
         variance, bias = self.error(name, self.share * epsilon, rate, fake)
         return np.asarray(self.domain.radius * np.sqrt(variance / self.users + bias**2))
 
@@ -153,7 +154,7 @@ class AnswerRateModel:
         if self.any_answers and name == BISAMPLE:
             variance = bisample_variance(1 / np.sinh(epsilon / 2) ** 2, rate)
             return variance, np.zeros_like(variance)
-        # Rows are people, columns budgets.
+        # Rows are assumed answers, columns budgets: the worst of the rows counts.
         mean, square = np.array(self.moments).T[:, :, None]
         variance, bias = mean_error(name, epsilon, rate, mean, square, fake)
         variance, bias = np.broadcast_arrays(variance, bias)

@@ -134,6 +134,7 @@ class AssumedAnswers:
         # averaged over it, which is the chance to be rounded to its upper end or beyond.
         chance_above = -np.diff(beyond) / np.diff(points)
         at_least = np.concatenate([[1.0], chance_above])
+        # At a point are those at least there, less those at least at the next.
         shares: Array = at_least - np.append(chance_above, 0.0)
         shares = np.maximum(shares, 0.0)  # rounding may leave a tiny negative one
         return shares / shares.sum()
@@ -259,6 +260,7 @@ def best_channel(
         budgets = np.full(size + 1, epsilon)
     policy = PrivacyPolicy(budgets, np.ones(size + 1, dtype=int), names=names)
     smallest_budget = float(policy.bounds().min())
+    # The stated people have no cap: theirs is the error that is made small.
     scenarios = []
     if stated is not None:
         scenarios.append(stated.scenario(grid))
@@ -329,8 +331,13 @@ def _solve(
         if cap is not None:
             cap = cap / radius**2
         unit.append(replace(scenario, directions=directions, cap=cap))
-    wanted = _wanted((grid - center) / radius)
-    solved = solve_channel(policy, wanted, unit, WANTED_OF_MEAN, tolerance=tolerance)
+    solved = solve_channel(
+        policy,
+        workload=_wanted((grid - center) / radius),
+        scenarios=unit,
+        wanted_names=WANTED_OF_MEAN,
+        tolerance=tolerance,
+    )
     certificate = solved.certificate
     assert certificate is not None  # noqa: S101 - solve_channel proves every answer
     proof = replace(certificate, lower_bound=certificate.lower_bound * radius**2)
@@ -526,7 +533,9 @@ def errors_of(question: Ordinal) -> ErrorLaw:
 
 def _squared_unit(question: Ordinal) -> float:
     """What squared errors are shares of: of a mean the square of half the range of its scores."""
-    return question.radius**2 if question.of_mean else 1.0
+    if question.of_mean:
+        return question.radius**2
+    return 1.0
 
 
 class OrderedKind(Kind[Ordinal, Channel]):
@@ -565,16 +574,19 @@ class OrderedKind(Kind[Ordinal, Channel]):
             bound = best.certificate.lower_bound / unit
         return [Option("channel", best.worst_error / unit, errors, best, bound)]
 
-    def unsolved(self, part: Part[Ordinal], found: tuple[Option, ...]) -> list[Option]:
+    def unsolved(
+        self, part: Part[Ordinal], options: tuple[Option, ...]
+    ) -> list[Option]:
         """What cannot be better, and is compared alone: counts that are estimated and added up.
 
         Those of the best of all mechanisms for counts, where these are not wanted and answers are
         at most sixteen, and those of generalised randomised response.
         """
         question = part.deployed
-        (planned,) = found
+        (planned,) = options
         best = planned.law
         asked = policy_of_answers(question)
+        # What a survey without this planner would take: each answer's count, added up.
         rivals = [("grr", *_response(asked))]
         if question.wanted != COUNTS and asked.size <= MOST_ANSWERS:
             spent = _at_most_provable(asked)
@@ -582,7 +594,7 @@ class OrderedKind(Kind[Ordinal, Channel]):
                 spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS
             )
             rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
-        options = []
+        compared = []
         for name, matrix, counted in rivals:
             channel = replace(
                 best,
@@ -598,8 +610,8 @@ class OrderedKind(Kind[Ordinal, Channel]):
                 note=_ADDED[question.wanted],
                 compared=True,
             )
-            options.append(option)
-        return options
+            compared.append(option)
+        return compared
 
     def total(self, part: Part[Ordinal], planned: Option) -> Option:
         """Whatever the importance of answers."""
@@ -610,10 +622,10 @@ class OrderedKind(Kind[Ordinal, Channel]):
         size = channel.policy.size
         numbers = len(channel.wanted_names)
         around = question.no_answer is not None and numbers < size
-        wanted = _judged(np.ones(numbers), around=around)
+        judged = _judged(np.ones(numbers), around=around)
         worst = 0.0
         for everybody in np.eye(size):  # all people give the same answer
-            worst = max(worst, float(channel.error(Scenario(everybody, wanted))))
+            worst = max(worst, float(channel.error(Scenario(everybody, judged))))
         largest = max(question.objective.weights or (1.0,))
         errors = replace(planned.errors, spread=planned.errors.spread / largest)
         return replace(planned, value=worst, errors=errors)

@@ -36,7 +36,9 @@ class AnswerCounts:
     @property
     def users(self) -> int:
         """Number of users."""
-        return self.sets.users if self.sets else int(self.counts.sum())
+        if self.sets:
+            return self.sets.users
+        return int(self.counts.sum())
 
 
 KnownAnswers = AnswerCounts | Array
@@ -67,8 +69,9 @@ def read_known(
         numbers = (np.nan if code is None else code for code in file.given())
         return Known(np.fromiter(numbers, np.float64), file.said)
     names = column.asked.levels.item_names()
-    (found,) = file.columns
-    for number, label in found.placed.items():
+    (answers,) = file.columns
+    # Answers without a list of their own took these places.
+    for number, label in answers.placed.items():
         names[number] = label
     if column.asked.several:
         sets = _sets(file)
@@ -252,15 +255,19 @@ SetModel = AssumedSets | PilotSets  # what a choice of the padding length needs 
 
 def set_model_of(question: ItemSet) -> SetModel | None:
     """What is known of an item-set question's sets; a pilot's file is read here."""
-    known = question.sets
-    if known is None or known.pilot is None:
-        return known if known is not None and known.sizes else None
-    path = Path(known.pilot)
+    assumed = question.sets
+    if assumed is None:
+        return None
+    if assumed.pilot is None:
+        if assumed.sizes:
+            return assumed
+        return None  # a cap alone says nothing of the sets
+    path = Path(assumed.pilot)
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:
         raise unreadable(path, error) from error
-    return _read(path, changed, question.answer_column, known.reading)
+    return _read(path, changed, question.answer_column, assumed.reading)
 
 
 @lru_cache(maxsize=8)

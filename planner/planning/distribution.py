@@ -111,26 +111,37 @@ class DistributionPlan:
         a survey whose estimates happen to be right.
         """
         normal = NormalDist(center, spread)
-        up_to = [normal.cdf(edge) for edge in self.edges[1:-1].tolist()]
-        shares = np.diff([0.0, *up_to, 1.0])
+        inner_edges = self.edges[1:-1].tolist()
+        # Whoever is beyond an end of the range is in its first or last cell.
+        up_to = [0.0, *map(normal.cdf, inner_edges), 1.0]
+        shares = np.diff(up_to)
         if self.refusals:
             shares = np.append((1 - missing) * shares, missing)
         channel = self.channel
         covariance = channel.covariance(shares, drawn=True) / self.people
-        found = ChannelEstimates(channel.wanted @ shares, covariance, self.people)
-        ends = tuple(f"{edge:.6g}" for edge in self.edges[1:].tolist())
-        return OrderedEstimates(ends, *found.of_shares_up_to(no_answer=self.refusals))
+        average = ChannelEstimates(channel.wanted @ shares, covariance, self.people)
+        up_to_ends = average.of_shares_up_to(no_answer=self.refusals)
+        return OrderedEstimates(
+            answers=tuple(end_names(self.edges)[1:]),
+            values=up_to_ends.values,
+            covariance=up_to_ends.covariance,
+            users=up_to_ends.users,
+            law=up_to_ends.law,
+        )
 
     def question(self, name: str) -> NumberCells:
         """The cells as a question with ordered answers: numbers are put into them on the device."""
         ends = pairwise(end_names(self.edges))
-        names = [f"{first} to {last}" for first, last in ends]
-        items = (*names, NO_ANSWER) if self.refusals else tuple(names)
-        level = Level(name=name, epsilon=self.epsilon, items=items)
+        items = [f"{first} to {last}" for first, last in ends]
+        no_answer = None
+        if self.refusals:
+            no_answer = NO_ANSWER
+            items.append(NO_ANSWER)
+        level = Level(name=name, epsilon=self.epsilon, items=tuple(items))
         return NumberCells(
             name=name,
             level=(level,),
-            no_answer=NO_ANSWER if self.refusals else None,
+            no_answer=no_answer,
             lower=self.domain.lower,
             upper=self.domain.upper,
             reason=self.reason,
@@ -190,6 +201,7 @@ def plan_distribution(
         return DistributionPlan(
             domain, epsilon, people, channel, refusals, f"{cells} cells, as asked."
         )
+    # From the coarsest on, as finding a channel takes longer the more cells there are.
     chosen = CELL_COUNTS[0]
     channel = _channel_of(chosen, epsilon, refusals)
     error = _noise(channel, people, chosen)
@@ -226,12 +238,13 @@ def cell_of(
     [0, 0, 1, 7, 8]
     """
     values = domain.answers(answers)
-    missing = np.isnan(values)
+    missing = np.isnan(values)  # NaN is no answer
     if missing.any() and not refusals:
         remedy = "Plan with refusals, or leave these people out."
         raise InputError("answers", "NaN", "a number for everybody", remedy)
     given = np.where(missing, domain.lower, values)
     share = (given - domain.lower) / (domain.upper - domain.lower)
+    # The upper end of the range belongs to the last cell.
     cell = np.minimum((share * cells).astype(np.int64), cells - 1)
     return np.where(missing, cells, cell)
 
@@ -251,6 +264,7 @@ def with_cells(survey: Survey) -> Survey:
     (16, '0 to 5', '75 to 80')
     """
     sharing = sum(question.shares_budgets for question in survey.questions)
+    # How many questions a person answers: all of them share the budgets.
     asked = sharing
     if survey.design != "split":
         asked = survey.asked or 1
@@ -278,9 +292,12 @@ def _cells_of(question: Numeric, people: int, asked: int) -> NumberCells:
         question.cells,
     )
     reason = f"{plan.reason} Planned for {people:,} people who have a number."
+    mechanism = question.mechanism
+    if mechanism == BEST:
+        mechanism = CHANNEL
     cells = replace(plan, epsilon=epsilon, reason=reason).question(question.name)
     return cells.replacing(
-        mechanism=CHANNEL if question.mechanism == BEST else question.mechanism,
+        mechanism=mechanism,
         weight=question.weight,
         targets=question.targets,
         rounds=question.rounds,
@@ -314,5 +331,8 @@ def _channel_of(cells: int, epsilon: float, refusals: bool) -> Channel:
 
 
 def _noise(channel: Channel, people: int, cells: int) -> float:
-    """Root mean square error of a share, of the least favourable people."""
+    """Root mean square error of a share, of the least favourable people.
+
+    The worst-case error adds up the variances of the shares up to each cell but the last.
+    """
     return sqrt(channel.worst_error / (cells - 1) / people)

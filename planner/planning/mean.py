@@ -369,9 +369,12 @@ def best_for(
     stated = None
     if model.mean is not None:
         stated = model.assumed(missing)[0]
-    *finer, last = _GRIDS_OF_YES_NO if model.domain.yes_no else _GRIDS
+    grids: tuple[int, ...] = _GRIDS
+    if model.domain.yes_no:  # nobody has an answer in between
+        grids = _GRIDS_OF_YES_NO
+    *finer, last = grids
     for points in finer:
-        with suppress(SolverError):
+        with suppress(SolverError):  # on a coarser grid digits go further
             return drawn_channel(
                 proven_channel(epsilon, five, points, stated, tolerance)
             )

@@ -424,19 +424,26 @@ def choice_curve(
     def at(
         scale: float = 1.0, level: str | None = None, *, tolerance: float = TIGHT
     ) -> Option:
-        found = solve_for(scaled(policy, scale, level), mechanism, objective, tolerance)
-        proof = found.certificate
-        proven = None if proof is None else proof.solved_bound or proof.lower_bound
-        return Option(mechanism, found.value(objective), law, found, proven)
+        solved = solve_for(
+            scaled(policy, scale, level), mechanism, objective, tolerance
+        )
+        proof = solved.certificate
+        proven = None
+        if proof is not None:
+            # Levels of importance 0 count a millionth in what is solved.
+            proven = proof.solved_bound or proof.lower_bound
+        return Option(mechanism, solved.value(objective), law, solved, proven)
 
     closed = policy.size <= _MOST_LEVELS_PAIRED and not policy.rule.open_pairs
     if mechanism != DESIGN or objective.kind != "worst-case" or not closed:
         return Curve(name, weight, law, mechanism, at, convex=mechanism == "opt0")
+    # What one person's own item counts for: squared errors plus that grow as 1/kept^2.
     item = weight * law.scale * float(objective.item_weights(policy).max())
     least = policy.bounds().min()
     most = policy.bounds().max(axis=0).min()
 
     def carried(part: Array, scale: Array, larger: Array) -> Array:
+        """The bound at a share, from that at a ``larger`` one (docs/theory/surveys.md)."""
         lost = (
             np.exp(larger * most)
             * np.expm1((scale - larger) * least)

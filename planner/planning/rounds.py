@@ -284,6 +284,7 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
     rounds = again.count
     if again.times_open:
         epoch = np.arange(rounds) * (changes + 1) // rounds
+        # Another item at each change: correlation -1/(items - 1) for one change between rounds.
         alike = (-1.0 / max(items - 1, 1)) ** np.abs(epoch[:, None] - epoch)
         return float(
             np.sqrt(np.maximum(np.linalg.eigvalsh(alike), 0)).sum() ** 2 / rounds
@@ -293,6 +294,7 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
     while sum(comb(rounds - 1, k) for k in range(changes + 1)) > _MOST_HISTORIES:
         changes -= 1
     # Of each history, which is told by the times of its changes: the rounds with the same answer.
+    # Times of changes split the rounds into epochs, numbered from 0.
     same_answer = []
     for count in range(changes + 1):
         for times in combinations(range(1, rounds), count):
@@ -308,7 +310,8 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
         root = float(roots.sum())
         # R^(-1/2), twice the slope of the trace in R.
         slope = (vectors / roots) @ vectors.T
-        gains = np.tensordot(stays, slope, 2) / root  # mean 1 under the law
+        # Under the law their mean is 1; at the best law none is larger.
+        gains = np.tensordot(stays, slope, 2) / root
         law *= gains
         law /= law.sum()
         if gains.max() < 1 + 1e-9:

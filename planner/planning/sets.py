@@ -163,7 +163,9 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         name = question.name
         weight = question.weight
         asked = question.mechanism
-        rough = asked if asked in MODELS else "opt0"
+        rough = "opt0"
+        if asked in MODELS:
+            rough = asked
         objective, errors = law_at(question, users)
         policy = question.policy
         drawn = choice_curve(name, policy, weight, objective, errors, rough)

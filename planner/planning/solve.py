@@ -52,8 +52,11 @@ def solve_for(
     tolerance: float = TIGHT,
 ) -> Certified:
     """The best table of a model, a baseline, or the best design; a table if none is better."""
-    solved = _solved if policy.size <= _SMALL_PROBLEM else _solved.__wrapped__
-    return solved(policy, name, objective, tolerance if name == DESIGN else TIGHT)
+    if name != DESIGN:  # of others one answer is remembered, whatever is asked for
+        tolerance = TIGHT
+    if policy.size > _SMALL_PROBLEM:
+        return _solved.__wrapped__(policy, name, objective, tolerance)
+    return _solved(policy, name, objective, tolerance)
 
 
 def tried(
