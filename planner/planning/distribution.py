@@ -308,6 +308,35 @@ def _cells_of(question: Numeric, people: int, asked: int) -> NumberCells:
     )
 
 
+def expected_of_cells(
+    cells: NumberCells, people: int, spread: float
+) -> tuple[Array, OrderedEstimates]:
+    """What would be seen of so many people whose numbers are around the middle of the range.
+
+    The ends of the cells, ``(d + 1,)``, and the shares up to each but the first, with limits.
+    ``spread`` is the standard deviation of the numbers as a share of half the range, above 0.
+
+    Examples
+    --------
+    >>> age = Numeric("age", 0, 80, epsilon=2.0, of="distribution", refusals=0)
+    >>> (cells,) = with_cells(Survey("s", 10_000, (age,))).questions
+    >>> edges, expected = expected_of_cells(cells, 10_000, spread=0.3)
+    >>> edges[:2].tolist(), expected.quantile().answer
+    ([0.0, 5.0], '40')
+    """
+    no_answer = cells.no_answer is not None
+    plan = _planned(
+        cells.lower,
+        cells.upper,
+        float(cells.policy.epsilons[0]),
+        people,
+        no_answer,
+        len(cells.ordered) - no_answer,
+    )
+    radius = (cells.upper - cells.lower) / 2
+    return plan.edges, plan.expected(cells.lower + radius, spread * radius)
+
+
 @lru_cache(maxsize=16)
 def _planned(
     lower: float,

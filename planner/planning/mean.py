@@ -27,10 +27,11 @@ from planner.planning.answer_rates import (
     smallest_error,
 )
 from planner.planning.channels import (
+    USUAL_SPREAD,
     five_populations,
     proven_channel,
 )
-from planner.planning.distribution import plan_distribution
+from planner.planning.distribution import expected_of_cells, plan_distribution
 from planner.planning.kind import Kind, PlanFacts
 from planner.planning.option import (
     FLAT,
@@ -44,7 +45,7 @@ from planner.planning.option import (
 from planner.solvers.answers import Channel
 from planner.survey.assumed import EmpiricalPreferences
 from planner.survey.numeric import Numeric
-from planner.survey.ordinal import CHANNEL
+from planner.survey.ordinal import CHANNEL, NumberCells
 
 _COMPARED = ("harmony", "piecewise", "hybrid")
 # Points of a channel: 17 take seconds, and save one to four per cent of a squared error. The
@@ -330,8 +331,10 @@ def expected_curve(part: AnyPart) -> tuple[Array, OrderedEstimates]:
 
     At the budget in use and of the people assumed: the ends of the cells, ``(d + 1,)``, and the
     shares up to each but the first, with their limits. Answers are put around the middle of the
-    range where no mean is stated.
+    range where no mean is stated. A number whose distribution is wanted has the cells of its plan.
     """
+    if isinstance(part.deployed, NumberCells):
+        return expected_of_cells(part.deployed, max(1, part.people), USUAL_SPREAD)
     question = part.question
     model = model_of(question, part.people, part.share)
     rate = float(model.answer_rate(float(question.policy.epsilons[0])))

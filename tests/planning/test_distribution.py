@@ -110,6 +110,20 @@ def test_the_curve_that_would_be_seen_tightens_with_the_budget():
     assert chart.titles == ("answer", "people up to the answer")
 
 
+def test_the_curve_of_a_distribution_tightens_with_the_budget():
+    widths = []
+    for epsilon in (1.0, 4.0):
+        planned = planned_cells(AGE.replacing(epsilon=epsilon, cells=8))
+        edges, expected = expected_curve(planned.part)
+        assert edges.tolist() == [0, 10, 20, 30, 40, 50, 60, 70, 80]
+        assert expected.consistent[3] == pytest.approx(0.5)  # up to 40, the middle
+        lower, upper = expected.band
+        widths.append(float((upper - lower)[:-1].mean()))
+    assert widths[1] < 0.4 * widths[0]
+    (line,) = seen_figure(planned.part).lines
+    assert list(line.x) == edges.tolist()
+
+
 def part_of_number(epsilon):
     question = Numeric(
         "q", 10, 30, epsilon=epsilon, mean=20, sd=4, mechanism="bisample-md"

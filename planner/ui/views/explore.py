@@ -31,6 +31,7 @@ from planner.show.kinds import answers, words
 from planner.show.others import answer_rate_blocks, changed_sentence, comparison_blocks
 from planner.show.plan import target_sentence
 from planner.show.promises import budget_in_words, promises_of
+from planner.survey.ordinal import NumberCells
 from planner.survey.survey import settle
 from planner.ui import render
 from planner.ui.document import ANCHOR, KIND_WORDS, cleaned, names_of
@@ -333,6 +334,8 @@ def _charts(plan: QuestionPlan) -> dict[str, Drawings]:
     if 1 < len(names) <= _MOST_SLIDERS:
         for name in names:
             charts[f"the budget of {name}"] = against(name)
+    if isinstance(plan.deployed, NumberCells):
+        charts[_CURVE] = [partial(figures.seen_figure, plan.part)]
     if padded is not None and padded.plan is not None:
         of_lengths = partial(figures.padding_figure, padded.plan, padded.length)
         charts["the padding length"] = [of_lengths]
