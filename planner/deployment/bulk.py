@@ -39,7 +39,7 @@ from planner.survey.reading import AnswerFile
 from planner.survey.survey import Survey
 from planner.survey.tables import Reading
 
-_CODE_BYTES = 4  # of the place of a group's value, beside a report
+_CODE_BYTES = 4  # of the number of a group's value, beside a report
 _BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written
 
 
@@ -87,24 +87,17 @@ def perturb_file(
     FileError
         The data cannot be read or hold an answer that is none; no file is written then.
     """
-    names = list(dict.fromkeys(questions)) or [law.name for law in parameters.questions]
-    laws = [parameters.question(name) for name in names]
+    laws = list(parameters.questions)
+    if questions:
+        laws = [parameters.question(name) for name in dict.fromkeys(questions)]
     paths = _paths(out, laws)
-    joint = parameters.joint
-    answer_columns = [column_of(law, survey, joint.get(law.name, ())) for law in laws]
-    said_by_folders = Expected.of(parameters).of_folders(next(iter(paths.values())))
-    groups = {
-        name: values
-        for name, values in parameters.groups.items()
-        if name not in said_by_folders
-    }
-    answer_columns += [group_column(name, values) for name, values in groups.items()]
-    file = AnswerFile(data, answer_columns, reading)
+    groups = _groups_of_rows(parameters, paths)
+    file = AnswerFile(data, _columns(parameters, laws, groups, survey), reading)
     for _ in file.blocks():
         """Every answer is checked before anything is drawn."""
     if out not in paths.values():
         _make_directory(out)
-    written = dict.fromkeys(paths.values(), 0)
+    written = {}
     with ExitStack() as stack:
         writers: dict[Key, ReportWriter | _LineWriter] = {}
         for key, path in paths.items():
@@ -116,49 +109,81 @@ def perturb_file(
             for key, path in paths.items():
                 drawn[key] = stack.enter_context(TemporaryFile(dir=path.parent))
             for block in file.blocks():
-                asked = _asked(parameters, names, len(block[0]))
-                given = [
-                    _of_those(asked, law.name, codes)
-                    for law, codes in zip(laws, block, strict=False)
-                ]
-                for key, rows in _drawn_block(laws, given, block[len(laws) :]):
+                answers = _of_those_asked(parameters, laws, block[: len(laws)])
+                for key, rows in _drawn_block(laws, answers, block[len(laws) :]):
                     drawn[key].write(rows.tobytes())
                 progress(file.people)
             for key, path in paths.items():
-                size = parameters.question(key[0]).size
-                for rows in _shuffled(drawn[key], size + _CODE_BYTES * len(groups)):
-                    places = np.ascontiguousarray(rows[:, size:]).view(np.int32)
-                    reports = np.ascontiguousarray(rows[:, :size])
-                    writers[key].write(reports, places.reshape(len(rows), len(groups)))
-                    written[path] += len(rows)
+                question, _ = key
+                size = parameters.question(question).size
+                written[path] = _write(drawn[key], writers[key], size, len(groups))
         except OSError as error:
             raise unwritable(out, error) from error
     return Perturbed(written, file.said)
 
 
-def _asked(
-    parameters: Parameters, names: Sequence[str], people: int
-) -> dict[str, list[bool]] | None:
-    """Of each question who is asked it, drawn for so many people; None if all are."""
+def _groups_of_rows(
+    parameters: Parameters, paths: Mapping[Key, Path]
+) -> dict[str, tuple[str, ...]]:
+    """The groups whose values stand in each row: those that no folder's name says."""
+    path = next(iter(paths.values()))
+    said_by_folders = Expected.of(parameters).of_folders(path)
+    groups = {}
+    for name, values in parameters.groups.items():
+        if name not in said_by_folders:
+            groups[name] = values
+    return groups
+
+
+def _columns(
+    parameters: Parameters,
+    laws: Sequence[CollectedLaw],
+    groups: Mapping[str, tuple[str, ...]],
+    survey: Survey | None,
+) -> list[AnswerColumn]:
+    """Where the answers to each question stand, and each person's value of each group."""
+    joint = parameters.joint
+    columns = []
+    for law in laws:
+        columns.append(column_of(law, survey, joint.get(law.name, ())))
+    for name, values in groups.items():
+        columns.append(group_column(name, values))
+    return columns
+
+
+def _write(
+    drawn: IO[bytes], writer: ReportWriter | _LineWriter, size: int, groups: int
+) -> int:
+    """Write the reports of a temporary file, each of so many bytes, and say how many they are."""
+    written = 0
+    for rows in _shuffled(drawn, size + _CODE_BYTES * groups):
+        numbers = np.ascontiguousarray(rows[:, size:]).view(np.int32)
+        reports = np.ascontiguousarray(rows[:, :size])
+        writer.write(reports, numbers.reshape(len(rows), groups))
+        written += len(rows)
+    return written
+
+
+def _of_those_asked(
+    parameters: Parameters,
+    laws: Sequence[CollectedLaw],
+    block: Sequence[Sequence[Code]],
+) -> Sequence[Sequence[Code]]:
+    """The answers to each question of those who are asked it; the others give no report.
+
+    Which questions a person is asked is drawn, as a device would.
+    """
     drawing = parameters.drawing
     if drawing is None:
-        return None
-    asked: dict[str, list[bool]] = {name: [] for name in names}
-    for word in system_words().half(people).tolist():
-        theirs = drawing.asked(word)
-        for name, chosen in asked.items():
-            chosen.append(name in theirs)
-    return asked
-
-
-def _of_those(
-    asked: dict[str, list[bool]] | None, name: str, codes: Sequence[Code]
-) -> Sequence[Code]:
-    """The answers of those who are asked; the others give no report."""
-    if asked is None:
-        return codes
-    pairs = zip(codes, asked[name], strict=True)
-    return [code if chosen else LEFT_OUT for code, chosen in pairs]
+        return block
+    answers = [list(codes) for codes in block]
+    words = system_words().half(len(block[0])).tolist()
+    for person, word in enumerate(words):
+        questions = drawing.asked(word)
+        for law, codes in zip(laws, answers, strict=True):
+            if law.name not in questions:
+                codes[person] = LEFT_OUT
+    return answers
 
 
 def group_column(name: str, values: tuple[str, ...]) -> AnswerColumn:
@@ -176,27 +201,28 @@ def _drawn_block(
 
     ``answers`` has the codes of each question, ``groups`` those of each variable.
     """
-    for group, people in _by_group(groups):
+    for group, people in _by_group(groups, len(answers[0])):
         for law, codes in zip(laws, answers, strict=True):
-            given_codes = codes if people is None else [codes[k] for k in people]
-            for key, reports in _randomised(law, given_codes):
+            codes_of_group = [codes[k] for k in people]
+            for key, reports in _randomised(law, codes_of_group):
                 places = np.tile(group, (len(reports), 1)).view(np.uint8)
                 yield key, np.hstack([reports, places])
 
 
 def _by_group(
-    columns: Sequence[Sequence[Code]],
-) -> Iterator[tuple[NDArray[np.int32], list[int] | None]]:
+    groups: Sequence[Sequence[Code]], people: int
+) -> Iterator[tuple[NDArray[np.int32], Sequence[int]]]:
     """The people of each combination of values; those without one of them are left out."""
-    if not columns:
-        yield np.zeros(0, dtype=np.int32), None
+    if not groups:
+        yield np.zeros(0, dtype=np.int32), range(people)
         return
-    people: dict[tuple[Code, ...], list[int]] = {}
-    for k, group in enumerate(zip(*columns, strict=True)):
-        if LEFT_OUT not in group:
-            people.setdefault(group, []).append(k)
-    for group, members in people.items():
-        yield np.array(group, dtype=np.int32), members
+    members: dict[tuple[Code, ...], list[int]] = {}
+    for person in range(people):
+        values = tuple(codes[person] for codes in groups)
+        if LEFT_OUT not in values:
+            members.setdefault(values, []).append(person)
+    for values, of_group in members.items():
+        yield np.array(values, dtype=np.int32), of_group
 
 
 def column_of(
@@ -222,11 +248,14 @@ def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:
     """In an order of their own: joined by rows, a person's reports would say who answered what."""
     count = file.tell() // size
     file.flush()
-    order = np.argsort(system_words().raw(count))
+    keys = system_words().raw(count)
+    order = np.argsort(keys)
     step = max(1, _BLOCK_BYTES // size)
     for start in range(0, count, step):
+        # Mapped anew for each block, so that the pages of the last one are let go.
         rows = np.memmap(file, np.uint8, "r", shape=(count, size))
-        yield rows[order[start : start + step]]
+        block = order[start : start + step]
+        yield rows[block]
 
 
 def _writer(
@@ -234,7 +263,8 @@ def _writer(
 ) -> ReportWriter | _LineWriter:
     if path.suffix != ".parquet":
         return _LineWriter(path, parameters.hash, key, groups)
-    size = parameters.question(key[0]).size
+    question, _ = key
+    size = parameters.question(question).size
     return ReportWriter(path, parameters.hash, key, size, groups)
 
 
@@ -259,8 +289,8 @@ class _LineWriter:
         return self
 
     def write(self, rows: Reports, groups: NDArray[np.int32]) -> None:
-        """Add reports, with the place of each one's value of each variable."""
-        for row, places in zip(rows, groups.tolist(), strict=True):
+        """Add reports, with the number of each one's value of each group."""
+        for row, numbers in zip(rows, groups.tolist(), strict=True):
             report = Report(
                 self._parameters,
                 self._question,
@@ -269,7 +299,7 @@ class _LineWriter:
                 self._round,
             )
             group = {}
-            for (name, values), k in zip(self._groups.items(), places, strict=True):
+            for (name, values), k in zip(self._groups.items(), numbers, strict=True):
                 group[name] = values[k]
             line = report.to_json().removesuffix("}") + group_ending(group)
             self._lines.append(line + "\n")
@@ -284,15 +314,16 @@ class _LineWriter:
 
 
 def _randomised(
-    column: CollectedLaw, codes: Sequence[Code]
+    law: CollectedLaw, codes: Sequence[Code]
 ) -> Iterator[tuple[Key, Reports]]:
     """Reports of the people who answer, a block at a time."""
     given = [code for code in codes if code is not LEFT_OUT]
-    step = max(1, _BLOCK_BYTES // (column.size * len(column.rounds)))
+    report_bytes = law.size * len(law.rounds)
+    step = max(1, _BLOCK_BYTES // report_bytes)
     for start in range(0, len(given), step):
-        drawn = reports_by_round(column, given[start : start + step])
+        drawn = reports_by_round(law, given[start : start + step])
         for number, reports in drawn.items():
-            yield (column.name, number), reports
+            yield (law.name, number), reports
 
 
 def reports_by_round(
@@ -301,44 +332,47 @@ def reports_by_round(
     """Reports of each round: if asked again, of answers that stay, each person's own by lot."""
     words = system_words()
     if law.again is None:
-        return dict(zip(law.rounds, law.draw_many(codes, words), strict=True))
-    part_numbers = words.below(law.again.parts, len(codes))
+        reports = law.draw_many(codes, words)
+        return dict(zip(law.rounds, reports, strict=True))
+    part_of = words.below(law.again.parts, len(codes))
     if law.blanks:
+        # One person in so many has a report of the value, the others a blank, in each round.
         (rows,) = law.draw_many(codes, words)
-        active = (part_numbers == 0)[:, None]
+        active = (part_of == 0)[:, None]
         lasting = np.hstack([active.astype(np.uint8), rows * active])
         return dict.fromkeys(law.rounds, lasting)
     by_round: dict[int | None, Reports] = {}
-    for n in range(law.again.count):
-        part = [codes[u] for u in np.flatnonzero(part_numbers == n).tolist()]
-        if part:  # else nobody is asked in this round
-            by_round[n + 1] = law.draw_many(part, words)[0]
+    for part in range(law.again.count):
+        members = np.flatnonzero(part_of == part).tolist()
+        if members:  # else nobody is asked in this round
+            (rows,) = law.draw_many([codes[person] for person in members], words)
+            by_round[part + 1] = rows
     return by_round
 
 
 def _make_directory(path: Path) -> None:
+    """With the folders above it; FileError if it cannot be made."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        reason = f"cannot be made: {error.strerror or error}"
         remedy = "Choose a directory that you may write to."
-        raise FileError(
-            path, f"cannot be made: {error.strerror or error}", remedy
-        ) from error
+        raise FileError(path, reason, remedy) from error
 
 
-def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
-    numbered = enumerate(columns, start=1)
-    keys = [(i, law.name, number) for i, law in numbered for number in law.rounds]
-    if len(keys) == 1 and out.suffix:
-        if out.suffix not in (".parquet", ".jsonl"):
-            remedy = "Rename it, or give a directory."
-            raise FileError(out, "ends neither in .parquet nor in .jsonl", remedy)
-        return {keys[0][1:]: out}
-    if out.suffix:
-        remedy = "Give a directory, or one question with --question."
-        raise FileError(out, f"is one file, but {len(keys)} are needed", remedy)
+def _paths(out: Path, laws: Sequence[CollectedLaw]) -> dict[Key, Path]:
+    """A file for the reports of each question and round: ``out`` itself, or files in it."""
     paths = {}
-    for i, name, number in keys:
-        ending = f"-round-{number}" if number else ""
-        paths[name, number] = out / f"question-{i}{ending}.parquet"
-    return paths
+    for i, law in enumerate(laws, start=1):
+        for number in law.rounds:
+            ending = f"-round-{number}" if number else ""
+            paths[law.name, number] = out / f"question-{i}{ending}.parquet"
+    if not out.suffix:
+        return paths
+    if len(paths) > 1:
+        remedy = "Give a directory, or one question with --question."
+        raise FileError(out, f"is one file, but {len(paths)} are needed", remedy)
+    if out.suffix not in (".parquet", ".jsonl"):
+        remedy = "Rename it, or give a directory."
+        raise FileError(out, "ends neither in .parquet nor in .jsonl", remedy)
+    return dict.fromkeys(paths, out)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import chain, count, islice, product
+from itertools import product
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,12 +48,9 @@ if TYPE_CHECKING:
 _DRAWN_WORDS = (0, 1, 2**31, 2**32 - 1)
 _USERS = ("ada", "é\n", "0")
 _VECTOR_FORMAT = "ldp-planner-vectors"
-_PREFIXES = (
-    b"",
-    b"\xff" * 4,
-    b"\xff" * 12,
-    b"\x00" * 8,
-)  # rejected words, and surely accepted
+# The entropy of a vector begins so: words that draws reject, and words that they surely take.
+_PREFIXES = (b"", b"\xff" * 4, b"\xff" * 12, b"\x00" * 8)
+_HASH_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +92,26 @@ class Parameters:
         questions = tuple(read_questions(document, source, CollectedLaw, COLLECTOR))
         _prove(questions)
         parameters = cls(document, content_hash(document), questions)
-        items = {law.name: law.levels.item_names() for law in questions}
-        for name, parts in parameters.joint.items():
-            answers = [part.answers for part in parts]
-            cells = map(JOINED.join, product(*answers))
+        parameters._require_cells(source)
+        return parameters
+
+    def _require_cells(self, source: str | Path) -> None:
+        """FileError unless a joint question's answers are the pairs of its parts' ones."""
+        items = {law.name: law.levels.item_names() for law in self.questions}
+        for name, parts in self.joint.items():
+            answers_of_parts = [part.answers for part in parts]
+            cells = map(JOINED.join, product(*answers_of_parts))
             if sorted(items.get(name, [])) != sorted(cells):
                 reason = f"joint: the answers of {name!r} are not the pairs of its questions' ones"
                 raise FileError(source, reason, EXPORT_REMEDY)
             for part in parts:
-                beyond = len(part.answers) - part.in_order
-                if part.in_order and beyond not in (0, 1):
+                # At most the last answer, of who gives none, is outside the order.
+                outside = len(part.answers) - part.in_order
+                if part.in_order and outside not in (0, 1):
                     reason = (
-                        f"joint: in_order of {part.name!r} leaves out {beyond} answers"
+                        f"joint: in_order of {part.name!r} leaves out {outside} answers"
                     )
                     raise FileError(source, reason, EXPORT_REMEDY)
-        return parameters
 
     @property
     def survey(self) -> str:
@@ -184,9 +186,8 @@ class Parameters:
         if name is None and len(names) == 1:
             return self.questions[0]
         if name not in names:
-            raise InputError.unknown(
-                "question", name, names, "Name one of its questions."
-            )
+            remedy = "Name one of its questions."
+            raise InputError.unknown("question", name, names, remedy)
         return self.questions[names.index(name)]
 
 
@@ -237,9 +238,8 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
     ...     write_parameters(f"{folder}/p.json", parameters)
     """
     if content_hash(parameters.document) != parameters.document["hash"]:
-        raise InputError(
-            "hash", parameters.hash, "the content's hash", "Build the file anew."
-        )
+        remedy = "Build the file anew."
+        raise InputError("hash", parameters.hash, "the content's hash", remedy)
     parameters.verify()
     replace_file(path, parameters.to_json())
 
@@ -290,28 +290,29 @@ def parameters_from_mechanisms(
         allowed = f"one for each of {sorted(names)}"
         remedy = "Give a mechanism for each question of the survey, by its name."
         raise InputError("mechanisms", sorted(mechanisms), allowed, remedy)
-    document = {
+    document: Document = {
         "format": FORMAT,
         "version": FILE_VERSION,
         "planner_version": __version__,
         "survey": survey.name,
         "users": users or survey.users,
-        "questions": [
-            law_of(asked, mechanisms[asked.name]).document() for asked in questions
-        ],
     }
-    joint = [_joint(asked) for asked in questions if len(asked.together) > 1]
-    groups = [_group(survey, name, values) for name, values in survey.groups]
-    if groups:
+    laws = []
+    joint = []
+    anchors = []
+    for question in questions:
+        laws.append(law_of(question, mechanisms[question.name]).document())
+        if len(question.together) > 1:
+            joint.append(_joint(question))
+        if question.anchor_of in mechanisms:
+            anchors.append(_anchor(question))
+    document["questions"] = laws
+    # What a survey does not have is left out of its file.
+    if survey.groups:
+        groups = [_group(survey, name, values) for name, values in survey.groups]
         document["groups"] = groups
     if joint:
         document["joint"] = joint
-    anchors = []
-    for question in questions:
-        if question.anchor_of in mechanisms:
-            known = getattr(question, "known", "")
-            row = {"question": question.name, "of": question.anchor_of, "known": known}
-            anchors.append(row)
     if anchors:
         document["anchors"] = anchors
     if drawing is not None:
@@ -328,8 +329,20 @@ def _joint(question: Question) -> Document:
 
 
 def _answers(part: Question) -> Document:
-    answers = {"name": part.name, "answers": part.answers}
-    return answers | {"in_order": part.in_order} if part.in_order else answers
+    """A part of a joint question, and how many of its answers have an order, if any have."""
+    answers: Document = {"name": part.name, "answers": part.answers}
+    if part.in_order:
+        answers["in_order"] = part.in_order
+    return answers
+
+
+def _anchor(question: Question) -> Document:
+    """An anchor, the question that it is one of, and the answer that is true of everybody."""
+    return {
+        "question": question.name,
+        "of": question.anchor_of,
+        "known": getattr(question, "known", ""),
+    }
 
 
 def _group(survey: Survey, name: str, values: GroupValues) -> Document:
@@ -337,11 +350,10 @@ def _group(survey: Survey, name: str, values: GroupValues) -> Document:
     from planner.survey.values import NumberGroup
 
     if isinstance(values, NumberGroup):
-        listed = list(values.values)
         return {
             "name": name,
             "kind": "number",
-            "values": listed,
+            "values": list(values.values),
             "weights": [],
             "population": [],
         }
@@ -388,16 +400,31 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     >>> survey_parameters(plan_survey(survey)).questions[0].mechanism
     'subset-design'
     """
-    planned = plan.questions if question is None else (plan.question(question),)
-    users = None if question is None else planned[0].part.people
-    questions = [part.deployed for part in planned]
-    mechanisms = {part.name: part.law for part in planned}
+    if question is not None:
+        planned = plan.question(question)
+        return parameters_from_mechanisms(
+            survey=plan.survey,
+            mechanisms={planned.name: planned.law},
+            users=planned.part.people,
+            questions=[planned.deployed],
+        )
+    names = []
+    fractions = []
+    questions = []
+    mechanisms = {}
+    for planned in plan.questions:
+        names.append(planned.name)
+        fractions.append(planned.part.fraction)
+        questions.append(planned.deployed)
+        mechanisms[planned.name] = planned.law
     drawing = None
-    if question is None and any(part.part.fraction < 1 for part in planned):
-        names = [part.name for part in planned]
-        drawing = Drawing.of(names, [part.part.fraction for part in planned])
+    if min(fractions) < 1:
+        drawing = Drawing.of(names, fractions)
     return parameters_from_mechanisms(
-        plan.survey, mechanisms, users, questions, drawing
+        survey=plan.survey,
+        mechanisms=mechanisms,
+        questions=questions,
+        drawing=drawing,
     )
 
 
@@ -418,9 +445,8 @@ def check_writable(
 
     names = [asked.name for asked in survey.questions]
     if question is not None and question not in names:
-        raise InputError.unknown(
-            "question", question, names, "Ask for one of the survey's."
-        )
+        remedy = "Ask for one of the survey's."
+        raise InputError.unknown("question", question, names, remedy)
     for asked in survey.questions:
         if isinstance(asked, SampledChoice) and question in (None, asked.name):
             check_acknowledged(asked)
@@ -454,14 +480,14 @@ def _prove(laws: Iterable[CollectedLaw]) -> None:
         if epsilon > MAX_EPSILON:
             reason = f"{claim} epsilon {epsilon:.6g}, of which nothing can be proven"
             raise VerificationError(reason)
-        everyone = mechanism.everyone_has_value
-        others = stated["others_with_each_value"]
         realised = released_delta(
-            others, mechanism.sampling, epsilon, everyone_has_value=everyone
+            stated["others_with_each_value"],
+            mechanism.sampling,
+            epsilon,
+            everyone_has_value=mechanism.everyone_has_value,
         )
-        if realised > stated["delta"] * (
-            1 + DELTA_ROUNDING
-        ):  # which is less than what was added
+        # The sums round by less than what was added to the delta that is stated.
+        if realised > stated["delta"] * (1 + DELTA_ROUNDING):
             reason = f"{claim} delta {realised:.3g} at epsilon {epsilon:.6g}"
             raise VerificationError(f"{reason} but {stated['delta']:.3g} is promised")
 
@@ -479,24 +505,20 @@ def make_vectors(parameters: Parameters) -> Document:
         round or value that person reports. Where each person answers some questions, ``word``, one
         of 32 bits, and which questions are ``asked`` by it.
     """
-    vectors = [
-        _vector(law, answer, prefix, f"{law.name} {i} {prefix.hex()}", number)
-        for law in parameters.questions
-        for i, answer in enumerate(law.asked.examples())
-        for prefix in _PREFIXES
-        for number in law.shape.rounds
-    ]
-    vectors += [
-        {
-            "question": law.name,
-            "user": user,
-            "own": law.again.own(parameters.hash, law.name, user),
-        }
-        for law in parameters.questions
-        if law.again is not None
-        for user in _USERS
-    ]
-    if (drawing := parameters.drawing) is not None:
+    vectors: list[Document] = []
+    for law in parameters.questions:
+        for i, answer in enumerate(law.asked.examples()):
+            for prefix in _PREFIXES:
+                seed = f"{law.name} {i} {prefix.hex()}"
+                for number in law.shape.rounds:
+                    vectors.append(_vector(law, answer, prefix, seed, number))
+    for law in parameters.questions:
+        if law.again is not None:
+            for user in _USERS:
+                own = law.again.own(parameters.hash, law.name, user)
+                vectors.append({"question": law.name, "user": user, "own": own})
+    drawing = parameters.drawing
+    if drawing is not None:
         for word in _DRAWN_WORDS:
             vectors.append({"word": word, "asked": list(drawing.asked(word))})
     return {
@@ -510,18 +532,22 @@ def make_vectors(parameters: Parameters) -> Document:
 def _vector(
     law: Law, answer: object, prefix: bytes, seed: str, number: int | None
 ) -> Document:
-    blocks = (sha256(f"{seed} {block}".encode()).digest() for block in count())
-    # without end
-    stream = chain(prefix, chain.from_iterable(blocks))
-    taken = bytearray()
+    """The report of an answer from entropy that begins so and goes on by hashes of the seed."""
+    entropy = bytearray(prefix)
+    taken = 0
 
     def source(size: int) -> bytes:
-        taken.extend(islice(stream, size))
-        return bytes(taken[len(taken) - size :])
+        nonlocal taken
+        while len(entropy) < taken + size:
+            block = (len(entropy) - len(prefix)) // _HASH_BYTES
+            entropy.extend(sha256(f"{seed} {block}".encode()).digest())
+        start = taken
+        taken += size
+        return bytes(entropy[start:taken])
 
     code = law.asked.code(answer)
     report = law.output(law.draw(code, source), code, number)
-    vector = {"question": law.name, "answer": answer, "entropy": taken.hex()}
+    vector = {"question": law.name, "answer": answer, "entropy": entropy[:taken].hex()}
     if number is not None:
         vector["round"] = number
     return vector | {"report": report.hex()}

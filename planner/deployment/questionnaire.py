@@ -130,54 +130,69 @@ def questionnaire(
 
 def _worded(survey: Survey, law: Law) -> Document:
     """How a question and its answers are worded."""
-    asked = {part.name: part for part in survey.questions}
-    question = asked.get(law.name)
+    questions = {question.name: question for question in survey.questions}
+    question = questions.get(law.name)
     if question is None:
+        what = "question of the parameters"
         remedy = "Name the survey that these parameters were planned from."
-        raise InputError.unknown(
-            "question of the parameters", law.name, tuple(asked), remedy
-        )
+        raise InputError.unknown(what, law.name, tuple(questions), remedy)
     worded: Document = {"ask": question.ask or question.name}
-    written = law.document()
-    items = [item for level in written.get("levels", ()) for item in level["items"]]
-    items_known = [item for level in question.levels for item in level.items]
-    of_distribution = getattr(question, "of", "") == DISTRIBUTION
-    if of_distribution and law.kind == "ordinal":  # planning has chosen the cells
-        items_known = items
-    elif of_distribution:
-        items_known = ["cells"]  # a law of a mean has none
-    ends = [
-        (part.get("lower"), part.get("upper"))
-        for part in (written, question.model_dump())
-    ]
-    if items != items_known or ends[0] != ends[1]:
+    items = _items(law)
+    if not _is_of(question, law):
         remedy = "Export the parameters again, or name the survey that they are of."
         reason = f"the answers of {law.name!r} are not those of the survey"
         raise InputError.because("parameters", reason, remedy)
     if question.levels:
         count = question.plain_levels.total
         if count > MOST_CHOICES:
+            allowed = f"at most {MOST_CHOICES:,} on a page"
             remedy = "Ask with a client of your own."
-            raise InputError(
-                "answers", count, f"at most {MOST_CHOICES:,} on a page", remedy
-            )
+            raise InputError("answers", count, allowed, remedy)
         worded["labels"] = _labels(question, question.plain_levels.item_names())
         if len(question.together) > 1:  # its cells are called by the parts' labels
             worded |= _worded_parts(question, items)
     return worded
 
 
+def _items(law: Law) -> list[str]:
+    """The items that a law names, level by level; none of a number."""
+    items: list[str] = []
+    for level in law.document().get("levels", ()):
+        items += level["items"]
+    return items
+
+
+def _is_of(question: Question, law: Law) -> bool:
+    """Whether a law has the answers of a question, and its range if it is of numbers."""
+    written = law.document()
+    stated = question.model_dump()
+    for end in ("lower", "upper"):
+        if written.get(end) != stated.get(end):
+            return False
+    if getattr(question, "of", "") == DISTRIBUTION:
+        return law.kind == "ordinal"  # planning has chosen the cells
+    items: list[str] = []
+    for level in question.levels:
+        items += level.items
+    return _items(law) == items
+
+
 def _worded_parts(question: Question, items: Sequence[str]) -> Document:
     """How the parts of a joint question are asked, and what its cells, ``items``, are called."""
     parts = []
+    answers_of_parts = []
+    labels_of_parts = []
     for part in question.together:
-        answers = part.answers
+        labels = _labels(part, part.answers)
+        answers_of_parts.append(part.answers)
+        labels_of_parts.append(labels)
         asked = part.ask or part.name
-        parts.append({"ask": asked, "items": answers, "labels": _labels(part, answers)})
-    cells = map(JOINED.join, product(*[part["items"] for part in parts]))
-    called = map(JOINED.join, product(*[part["labels"] for part in parts]))
-    names = dict(zip(cells, called, strict=True))
-    labels = [names[item] for item in items]
+        parts.append({"ask": asked, "items": part.answers, "labels": labels})
+    label_of = {}
+    cells = zip(product(*answers_of_parts), product(*labels_of_parts), strict=True)
+    for cell, labels_of_cell in cells:
+        label_of[JOINED.join(cell)] = JOINED.join(labels_of_cell)
+    labels = [label_of[item] for item in items]
     return {"labels": labels, "joint": JOINED, "of": parts}
 
 
@@ -188,6 +203,7 @@ def _labels(question: Question, answers: Sequence[str]) -> list[str]:
 
 
 def _round(laws: tuple[Law, ...], given: int | None) -> int | None:
+    """The round that a page is of: the first unless it is given; None of no rounds."""
     last = max((law.rounds[-1] or 0 for law in laws), default=0)
     allowed = f"from 1 to {last}"
     remedy = "Make the page anew for each round."
@@ -196,7 +212,9 @@ def _round(laws: tuple[Law, ...], given: int | None) -> int | None:
         remedy = "Leave it out."
     if given is not None and not 1 <= given <= last:
         raise InputError("round", given, allowed, remedy)
-    return (given or 1) if last else None
+    if not last:
+        return None
+    return given or 1
 
 
 def _source(address: str) -> str:
@@ -212,7 +230,9 @@ def _source(address: str) -> str:
 
 
 def _digest(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+    """The hash of a script or style, as a Content-Security-Policy names it."""
+    checksum = sha256(text.encode()).digest()
+    return f"'sha256-{b64encode(checksum).decode()}'"
 
 
 @cache
@@ -228,9 +248,8 @@ def _words(language: str) -> Mapping[str, str]:
     try:
         words = tomllib.loads(read_text(Path(language), 1))
     except tomllib.TOMLDecodeError as error:
-        raise FileError(
-            language, f"is not valid TOML: {error}", "Correct that line."
-        ) from error
+        reason = f"is not valid TOML: {error}"
+        raise FileError(language, reason, "Correct that line.") from error
     wrong = list[str]()
     if not _TAG.fullmatch(str(words.get("lang"))):
         wrong.append("lang, a tag such as fr or pt-BR")
@@ -246,7 +265,10 @@ def _words(language: str) -> Mapping[str, str]:
 
 
 def _gaps(text: object) -> set[str]:
-    return set(re.findall(r"\{\w+\}", text)) if isinstance(text, str) else {"no text"}
+    """The ``{names}`` in a text that are filled when it is shown."""
+    if not isinstance(text, str):
+        return {"no text"}
+    return set(re.findall(r"\{\w+\}", text))
 
 
 @cache
@@ -262,18 +284,19 @@ def _add(name: str, modules: dict[str, str]) -> str:
     variable = name.replace(".", "_")
     if name in modules:
         return variable
-    text = (resources.files("planner.deployment") / "client" / "js" / name).read_text(
-        "utf-8"
-    )
+    folder = resources.files("planner.deployment") / "client" / "js"
+    text = (folder / name).read_text("utf-8")
     if name.endswith(".json"):
         modules[name] = f"const {variable} = {json.dumps(json.loads(text))};"
         return variable
     exported = _EXPORT.findall(text)
     for match, home in _PASSED_ON.findall(text):
         exported.append(f"{match}: {_add(home, modules)}.{match}")
-    text = _IMPORT.sub(
-        lambda match: f"const {match[1]} = {_add(match[2], modules)};\n", text
-    )
+
+    def imported(match: re.Match[str]) -> str:
+        return f"const {match[1]} = {_add(match[2], modules)};\n"
+
+    text = _IMPORT.sub(imported, text)
     text = _EXPORT.sub("", _PASSED_ON.sub("", text))
     given = ", ".join(exported)
     modules[name] = f"const {variable} = (() => {{\n{text}return {{ {given} }};\n}})();"

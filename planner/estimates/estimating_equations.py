@@ -57,9 +57,20 @@ class PatternSums:
 
     def among(self, patterns: Sequence[int], size: int) -> PatternSums:
         """The same as those of some of ``size`` patterns, by number; the others have nobody."""
-        spread = np.zeros((6, size))
-        spread[:, list(patterns)] = [getattr(self, name) for name in self.__slots__]
-        return PatternSums(*spread)
+
+        def spread(sums: Array) -> Array:
+            of_all = np.zeros(size)
+            of_all[list(patterns)] = sums
+            return of_all
+
+        return PatternSums(
+            people=spread(self.people),
+            weight=spread(self.weight),
+            base=spread(self.base),
+            weight_square=spread(self.weight_square),
+            product=spread(self.product),
+            base_square=spread(self.base_square),
+        )
 
     def residual(self, mean: Array) -> Array:
         """``sum (T - mean S)`` of each pattern."""

@@ -12,7 +12,7 @@ deviation on:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -184,42 +184,44 @@ class _Attempt:
         law = parameters.question(question)
         if law.rounds != (None,):
             allowed = "a question whose reports are made in one round"
-            raise InputError(
-                "question", law.name, allowed, "Audit its law by `verify`."
-            )
+            remedy = "Audit its law by `verify`."
+            raise InputError("question", law.name, allowed, remedy)
         self.name = law.name
         self._law = law
         self._hash = parameters.hash
-        self.asked = asked or list(
-            {repr(example): example for example in law.asked.examples()}.values()
-        )
+        self.asked = asked or _different(law.asked.examples())
         # Refuses what is no answer, before the client is started.
         self._codes = [law.asked.code(answer) for answer in self.asked]
-        if len(set(map(repr, self._codes))) != len(self._codes) or len(self._codes) < 2:
-            raise InputError(
-                "answers", self.asked, "two or more that differ", "Name others."
-            )
+        if len(self._codes) < 2 or len(_different(self._codes)) < len(self._codes):
+            allowed = "two or more that differ"
+            raise InputError("answers", self.asked, allowed, "Name others.")
         line = Report(self._hash, self.name, bytes(self._law.size), "0" * 16).to_json()
         self.longest = len(line.encode())
         self._ids = set[str]()
         self._asked_of = 0
-        kinds = len(self._features(self._drawn(self._codes)))
-        self._seen, self._honest = (
-            np.zeros((len(self.asked), kinds), np.int64) for _ in range(2)
-        )
-        self._id_bits = np.zeros((len(self.asked), 64), np.int64)
-        self._users = np.zeros((len(self.asked), 1), np.int64)
-        self._agree = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        answers = len(self.asked)
+        features = len(self._features(self._drawn(self._codes)))
+        # Of each answer how many reports have each bit and cell, the client's and honest ones.
+        self._seen = np.zeros((answers, features), np.int64)
+        self._honest = np.zeros((answers, features), np.int64)
+        self._id_bits = np.zeros((answers, 64), np.int64)
+        self._users = np.zeros((answers, 1), np.int64)
+        # How many pairs of two starts agree, and how many pairs there are.
+        self._agreeing = np.zeros(2, np.int64)
+        self._honest_agreeing = np.zeros(2, np.int64)
 
     def read(self, box: BlackBox, order: Whole) -> tuple[Reports, Reports]:
         """Reports and ids of one start as bytes, shapes ``(n, size)`` and ``(n, 8)``."""
-        lines = box([self.asked[x] for x in order], self.longest)
-        parts = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
-        ids = [identifier for identifier, _ in parts]
-        payloads = [payload for _, payload in parts]
-        self._ids.update(ids)
+        answers = [self.asked[x] for x in order]
+        payloads = []
+        ids = []
+        for number, line in enumerate(box(answers, self.longest), 1):
+            report = self._parsed(line, number)
+            payloads.append(report.payload)
+            ids.append(bytes.fromhex(report.report_id))
+            self._ids.add(report.report_id)
         self._asked_of += len(ids)
-        return rows_of(payloads), rows_of([*map(bytes.fromhex, ids)])
+        return rows_of(payloads), rows_of(ids)
 
     def count(self, box: BlackBox, order: Whole) -> Reports:
         """The reports of one start, counted beside honest ones."""
@@ -229,9 +231,8 @@ class _Attempt:
             try:
                 self._seen[x] += self._features(rows[mine])
             except InputError as error:
-                raise _Malformed(
-                    f"No client as promised reports so: {error.reason}."
-                ) from error
+                fault = f"No client as promised reports so: {error.reason}."
+                raise _Malformed(fault) from error
             self._id_bits[x] += _ones(ids[mine])
             self._users[x] += mine.sum()
             for _ in range(_HONEST):
@@ -241,43 +242,45 @@ class _Attempt:
     def repeats(self, first: Reports, second: Reports, order: Whole) -> None:
         """Count reports of two starts that agree, and honest ones that do."""
         codes = [self._codes[x] for x in order]
-        pairs = [(first, second)]
-        pairs += [(self._drawn(codes), self._drawn(codes)) for _ in range(_HONEST)]
-        for position, (ours, other) in enumerate(pairs):
-            # The first pair is the client's, all others are honest ones.
-            agreeing = (ours == other).all(axis=1).sum()
-            self._agree[min(position, 1)][:] += agreeing, order.size
+        self._agreeing += _agreeing(first, second)
+        for _ in range(_HONEST):
+            honest = self._drawn(codes)
+            self._honest_agreeing += _agreeing(honest, self._drawn(codes))
 
     def judged(self, error: float) -> tuple[tuple[str, ...], int, float]:
         """Faults, number of tests, and the deviation of a chance that is found."""
         # Each may err by its part of the whole error (Bonferroni).
         tests = self._seen.size + self._id_bits.size + 2
-        n = self._users
         error /= tests
+        n = self._users
+        honest_n = _HONEST * n
         seen = (self._seen, n)
-        honest = (self._honest, _HONEST * n)
-        faults = self._strange("a bit or cell", seen, honest, error)
-        others = self._id_bits.sum(axis=0) - self._id_bits, n.sum() - n
+        faults = self._strange("a bit or cell", seen, (self._honest, honest_n), error)
+        # Bits of an answer's ids against those of all others: ids depend on no answer.
+        id_bits_of_others = self._id_bits.sum(axis=0) - self._id_bits
+        others = (id_bits_of_others, n.sum() - n)
         faults += self._strange("a bit of the id", (self._id_bits, n), others, error)
-        (same, pairs), (by_chance, tried) = (array.tolist() for array in self._agree)
-        if (
-            same / pairs > by_chance / tried
-            and fisher_p_value(same, pairs, by_chance, tried) < error
-        ):
-            faults.append(
+        same, pairs = self._agreeing.tolist()
+        by_chance, honest_pairs = self._honest_agreeing.tolist()
+        more_often = same / pairs > by_chance / honest_pairs
+        if more_often and fisher_p_value(same, pairs, by_chance, honest_pairs) < error:
+            fault = (
                 "Reports repeat after a restart: the seed is fixed, they hide nothing."
             )
+            faults.append(fault)
         if len(self._ids) < self._asked_of:
             faults.append("Ids repeat: a collector counts but one of such reports.")
-        share = self._honest / (_HONEST * n)
-        spread = sqrt(float((share * (1 - share) / n).max()) * (1 + 1 / _HONEST))
+        share = self._honest / honest_n
+        # Of the difference of the client's share and the honest one, which has more reports.
+        variance = float((share * (1 - share) / n).max()) * (1 + 1 / _HONEST)
+        spread = sqrt(variance)
         # A deviation is found with probability 0.9 if it exceeds both quantiles, in
         # standard errors.
         reach = NormalDist().inv_cdf(0.9) - NormalDist().inv_cdf(error / 2)
         return tuple(faults), tests, spread * reach
 
-    def _parsed(self, line: bytes, number: int) -> tuple[str, bytes]:
-        """Id and payload of a line that is what a collector counts, byte for byte."""
+    def _parsed(self, line: bytes, number: int) -> Report:
+        """The report of a line that is what a collector counts, byte for byte."""
         try:
             report = read_line(line, f"Line {number}")
         except InputError as error:
@@ -286,22 +289,24 @@ class _Attempt:
         if report != expected or len(report.payload) != self._law.size:
             reason = f"Line {number} is not, byte for byte, the line of a report of this question"
             raise _Malformed(f"{reason}: the answer may stand in it.")
-        return report.report_id, report.payload
+        return report
 
     def _drawn(self, codes: Sequence[Code]) -> Reports:
+        """Honest reports of some answers."""
         return self._law.draw_many(codes, system_words())[0]
 
     def _features(self, rows: Reports) -> Whole:
         """How many reports have each bit and cell; the same of those with an odd number of ones."""
         # Chances of single bits do not show how bits depend on each other; odd reports do.
         odd = np.bitwise_count(rows).sum(axis=1) % 2 == 1
-        parts = [np.array([odd.sum()])]
-        for some in (rows, rows[odd]):
+        features = [np.array([odd.sum()])]
+        for reports in (rows, rows[odd]):
             counter = self._law.shape.counter()
-            if len(some):
-                counter.add(np.ascontiguousarray(some))
-            parts += [_ones(some), counter.sums().counts]
-        return np.concatenate(parts)
+            if len(reports):
+                counter.add(np.ascontiguousarray(reports))
+            features.append(_ones(reports))
+            features.append(counter.sums().counts)
+        return np.concatenate(features)
 
     def _strange(
         self, what: str, seen: _Shares, honest: _Shares, error: float
@@ -329,8 +334,21 @@ class _Attempt:
         return faults
 
 
+def _different(answers: Iterable[Answer]) -> list[Answer]:
+    """Each answer once, in their order; lists among them, which nothing hashes."""
+    return list({repr(answer): answer for answer in answers}.values())
+
+
+def _agreeing(first: Reports, second: Reports) -> Whole:
+    """How many reports are equal in both, and how many there are, shape ``(2,)``."""
+    equal = (first == second).all(axis=1)
+    return np.array([equal.sum(), equal.size], np.int64)
+
+
 def _ones(rows: Reports) -> Whole:
-    return np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    """How many reports have each bit, shape ``(bits,)``."""
+    bits = np.unpackbits(rows, axis=1, bitorder="little")
+    return bits.sum(axis=0, dtype=np.int64)
 
 
 def fisher_p_value(hits: int, draws: int, others: int, other_draws: int) -> float:

@@ -312,12 +312,18 @@ def _patterns(
 
 
 def _cells(counted: Mapping[tuple[Group, Code], int]) -> _Cells:
+    """From how many people have each pattern and answer."""
     patterns = sorted({pattern for pattern, _ in counted})
-    place_of = {pattern: place for place, pattern in enumerate(patterns)}
+    number_of = {pattern: number for number, pattern in enumerate(patterns)}
+    pattern_of = []
+    codes = []
+    for pattern, code in counted:
+        pattern_of.append(number_of[pattern])
+        codes.append(code)
     return _Cells(
         patterns=tuple(patterns),
-        pattern_of=np.array([place_of[pattern] for pattern, _ in counted]),
-        codes=tuple(code for _, code in counted),
+        pattern_of=np.array(pattern_of),
+        codes=tuple(codes),
         people=np.array(list(counted.values())),
     )
 
@@ -386,8 +392,8 @@ class _QuestionTrial:
         cells = known.cells(question)
         outcomes = {}
         truths = {}
-        for of_question, name in model.outcomes:
-            if of_question != question:
+        for modelled, name in model.outcomes:
+            if modelled != question:
                 continue
             outcome = outcome_of(law, name)
             if outcome.is_share:
@@ -428,7 +434,11 @@ class _QuestionTrial:
         shape = (len(collections), len(self.effect_names()))
         fits = {}
         for name in self.asked_directly:
-            fits[name] = _Fits(*np.full((3, *shape), np.nan))
+            fits[name] = _Fits(
+                values=np.full(shape, np.nan),
+                p=np.full(shape, np.nan),
+                direct_p=np.full(shape, np.nan),
+            )
         for k, rng in enumerate(collections):
             people = self._asked(rng)
             counted = self._counted(people, rng)
@@ -447,13 +457,22 @@ class _QuestionTrial:
         A share is as exact as its binomial law: ``v(p) = p (1 - p)``.
         """
         truth, base = self.truths[name]
-        sums = list[Array]()
-        for product in (1.0, truth, base, truth**2, truth * base, base**2):
-            weights = people * product
+
+        def by_pattern(values: Array) -> Array:
+            """The sum over the people of each pattern."""
             size = len(self.cells.patterns)
-            by_pattern = np.bincount(self.cells.pattern_of, weights, size)
-            sums.append(by_pattern.astype(np.float64))
-        return self._estimates(self.asked_directly[name], PatternSums(*sums))
+            sums = np.bincount(self.cells.pattern_of, people * values, size)
+            return sums.astype(np.float64)
+
+        sums = PatternSums(
+            people=by_pattern(np.ones_like(truth)),
+            weight=by_pattern(truth),
+            base=by_pattern(base),
+            weight_square=by_pattern(np.square(truth)),
+            product=by_pattern(truth * base),
+            base_square=by_pattern(np.square(base)),
+        )
+        return self._estimates(self.asked_directly[name], sums)
 
     def _asked(self, rng: np.random.Generator) -> Whole:
         """How many people of each cell are asked, ``(cells,)``."""
@@ -520,7 +539,7 @@ def _bernoulli_variance(share: Array) -> Array:
 def _powers(trial: _QuestionTrial, fits: Mapping[str, _Fits]) -> Iterator[EffectPower]:
     """Of each effect of a question, but for the constant."""
     for outcome, fit in fits.items():
-        of_file = trial.direct(outcome, trial.cells.people)[0]
+        in_file, _ = trial.direct(outcome, trial.cells.people)
         is_share = trial.asked_directly[outcome].is_share
         fitted = ~np.isnan(fit.values[:, 0])
         for k, (kind, name) in enumerate(trial.effect_names()):
@@ -538,7 +557,7 @@ def _powers(trial: _QuestionTrial, fits: Mapping[str, _Fits]) -> Iterator[Effect
                 monte_carlo_error=_error_of_share(int(told_apart.sum()), fitted.size),
                 mean=float(values.mean()) if values.size else None,
                 deviation=float(values.std(ddof=1)) if values.size > 1 else None,
-                without_privacy=None if np.isnan(of_file[k]) else float(of_file[k]),
+                without_privacy=None if np.isnan(in_file[k]) else float(in_file[k]),
                 told_apart_without_privacy=float((fit.direct_p[:, k] < LEVEL).mean()),
             )
 

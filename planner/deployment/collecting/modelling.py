@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from planner.arrays import Array, Whole
-from planner.deployment.collecting.collector import summed
 from planner.deployment.collecting.estimate_tables import ESTIMATE_COLUMNS, POPULATION
 from planner.deployment.collecting.formulas import Formula
 from planner.deployment.collecting.reports import Group, Key
@@ -152,14 +151,19 @@ def _by_pattern(
     question: str,
 ) -> dict[Group, Aggregate]:
     """Counts of the question of each pattern of these groups; those of one pattern together."""
-    positions = [list(parameters.groups).index(name) for name in names]
+    group_names = list(parameters.groups)
+    positions = [group_names.index(name) for name in names]
     key = (question, None)
-    joined: dict[Group, list[Mapping[Key, Aggregate]]] = {}
+    by_pattern: dict[Group, Aggregate] = {}
     for group, sums in by_group.items():
-        if key in sums:
-            pattern = tuple(group[position] for position in positions)
-            joined.setdefault(pattern, []).append({key: sums[key]})
-    return {pattern: summed(parts)[key] for pattern, parts in sorted(joined.items())}
+        if key not in sums:
+            continue
+        pattern = tuple(group[position] for position in positions)
+        if pattern in by_pattern:
+            by_pattern[pattern] = by_pattern[pattern] + sums[key]
+        else:
+            by_pattern[pattern] = sums[key]
+    return dict(sorted(by_pattern.items()))
 
 
 def rough_shares(law: CollectedLaw, aggregates: Sequence[Aggregate]) -> Array | None:
@@ -169,7 +173,8 @@ def rough_shares(law: CollectedLaw, aggregates: Sequence[Aggregate]) -> Array | 
     total = aggregates[0]
     for counted in aggregates[1:]:
         total = total + counted
-    return np.clip(law.shape.estimate(total).values / total.users, 0.0, 1.0)
+    shares = law.shape.estimate(total).values / total.users
+    return np.clip(shares, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -317,9 +322,11 @@ class ModelDesign:
         """Quartiles of a number among the people who reported; each once."""
         numbers = self._frame[name].to_numpy()
         order = np.argsort(numbers)
-        reached = np.cumsum(people[order]) / people.sum()
-        at_quartiles = numbers[order][np.searchsorted(reached, _QUARTILES)]
-        return list(dict.fromkeys(at_quartiles.tolist()))
+        numbers_in_order = numbers[order]
+        share_up_to = np.cumsum(people[order]) / people.sum()
+        positions = np.searchsorted(share_up_to, _QUARTILES)
+        quartiles = numbers_in_order[positions].tolist()
+        return list(dict.fromkeys(quartiles))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -378,8 +385,13 @@ def _as_text(value: object) -> str:
 
 def _term(name: str) -> str:
     """The name of a design's column in words: ``region[T.south]:age`` is region = south x age."""
-    parts = [re.sub(r"\[(?:T\.)?(.*)\]$", r" = \1", part) for part in name.split(":")]
-    return " x ".join(CONSTANT if part == "Intercept" else part for part in parts)
+    parts = []
+    for part in name.split(":"):
+        if part == "Intercept":
+            parts.append(CONSTANT)
+        else:
+            parts.append(re.sub(r"\[(?:T\.)?(.*)\]$", r" = \1", part))
+    return " x ".join(parts)
 
 
 def _rows_of(

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path, PosixPath
 from stat import S_IFDIR, S_IFREG
 from typing import BinaryIO
@@ -20,12 +19,10 @@ from pyarrow import ArrowException, fs
 from planner.errors import FileError
 
 REPORT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
-OPEN_FOLDER = (
-    ".receiving"  # of a receiver, below the folder of its files: what is in no file yet
-)
-LeftOut = tuple[
-    Path, str
-]  # a file, and why; it may be none where the file holds reports
+# Of a receiver, below the folder of its files: what is in no file yet.
+OPEN_FOLDER = ".receiving"
+# A file, and why; it may be none where the file holds reports.
+LeftOut = tuple[Path, str]
 _ENDINGS = ", ".join(REPORT_SUFFIXES)
 _STORE_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+([^/]+)(.*)", re.DOTALL)
 
@@ -59,9 +56,10 @@ def report_files(
     files: dict[str, Path] = {}
     others: dict[Path, str] = {}
     skipped = set(map(os.path.realpath, ignored))
-    for path, reason in chain.from_iterable(
-        _seen(place_of(folder)) for folder in places
-    ):
+    seen: list[LeftOut] = []
+    for folder in places:
+        seen += _seen(place_of(folder))
+    for path, reason in seen:
         # Its folder's links are followed, but not its own: its name says what it holds.
         real = os.path.realpath(path)
         name = Path(os.path.realpath(path.parent)) / path.name
@@ -80,7 +78,8 @@ def report_files(
 def _seen(root: Path) -> Iterator[LeftOut]:
     """Every file of a place, and why it holds no reports, if so."""
     if isinstance(root, Stored):
-        yield from ((path, _why_not(path)) for path in root.below())
+        for path in root.below():
+            yield path, _why_not(path)
     elif os.path.isdir(root):  # noqa: PTH112 - unlike pathlib it never raises
         yield from _below(root)
     elif not os.path.exists(root):  # noqa: PTH110
@@ -98,14 +97,16 @@ def _below(root: Path) -> Iterator[LeftOut]:
     for folder, folders, names in os.walk(
         root, onerror=errors.append, followlinks=True
     ):
-        if (real := os.path.realpath(folder)) in visited:  # a link that leads back
+        real = os.path.realpath(folder)
+        if real in visited:  # a link that leads back
             folders.clear()
             continue
         visited.add(real)
-        folders[:] = [name for name in folders if name != OPEN_FOLDER]
-        yield from (
-            (path, _why_not(path)) for path in map(Path(folder).joinpath, names)
-        )
+        if OPEN_FOLDER in folders:  # the walk does not enter what is taken out
+            folders.remove(OPEN_FOLDER)
+        for name in names:
+            path = Path(folder, name)
+            yield path, _why_not(path)
     for error in errors:
         yield Path(error.filename), f"cannot be read: {error.strerror or error}"
 
@@ -128,8 +129,9 @@ def _why_not(path: Path) -> str:
     if path.name.startswith("."):
         return "is hidden"
     if not isinstance(path, Stored) and not os.path.isfile(path):  # noqa: PTH113
-        there = os.path.exists(path)  # noqa: PTH110
-        return "is not a regular file" if there else "cannot be found or read"
+        if os.path.exists(path):  # noqa: PTH110
+            return "is not a regular file"
+        return "cannot be found or read"
     return ""
 
 
@@ -148,7 +150,8 @@ class Stored(PosixPath):
     """A file or folder in a store, as far as collecting reads it."""
 
     def __str__(self) -> str:
-        return "{}://{}{}".format(*self._parts_of())
+        scheme, first, rest = self._parts_of()
+        return f"{scheme}://{first}{rest}"
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         """Size, time of change, and whether it is a folder; OSError if it cannot be found."""
@@ -157,8 +160,13 @@ class Stored(PosixPath):
         info = system.get_file_info(path)
         if info.type == fs.FileType.NotFound:
             raise FileNotFoundError(2, "does not exist", str(self))
-        mode = S_IFREG if info.type == fs.FileType.File else S_IFDIR
-        values = (mode, 0, 0, 0, 0, 0, info.size or 0, 0, 0, 0)
+        mode = S_IFDIR
+        if info.type == fs.FileType.File:
+            mode = S_IFREG
+        # Ten values in the order of os.stat_result: the first is the mode, the seventh the size.
+        values = [0] * 10
+        values[0] = mode
+        values[6] = info.size or 0
         return os.stat_result(values, {"st_mtime_ns": info.mtime_ns})
 
     def open(self, *_: object, **__: object) -> BinaryIO:  # type: ignore[override]
@@ -181,11 +189,13 @@ class Stored(PosixPath):
             raise FileError(self, f"cannot be read: {error}", remedy) from error
 
     def _parts_of(self) -> tuple[str, str, str]:
+        """Scheme, bucket or host, and the path in it."""
         address = _STORE_ADDRESS.fullmatch("/".join(self.parts))
         assert address is not None  # noqa: S101 - of place_of
         return address[1], address[2], address[3]
 
     def _opened(self) -> tuple[fs.FileSystem, str]:
+        """The file system that it is in, and where it is there."""
         scheme, first, rest = self._parts_of()
         if "@" in first:
             reason = "has a key in it, which would be shown and kept"
