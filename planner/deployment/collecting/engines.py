@@ -67,10 +67,9 @@ class ActiveCounter:
         """Count some reports; InputError for one that no client makes."""
         active = rows[:, 0] == 1
         if rows[~active].any():
+            what = "first byte of a report"
             allowed = "1 and a report, or 0 and blanks"
-            raise InputError(
-                "first byte of a report", "another", allowed, REPORTS_REMEDY
-            )
+            raise InputError(what, "another", allowed, REPORTS_REMEDY)
         if active.any():
             self._inner.add(np.ascontiguousarray(rows[active, 1:]))
         self._people += len(rows)
@@ -84,7 +83,9 @@ class ActiveCounter:
 def counter(law: CollectedLaw) -> Counter:
     """Counts reports of one round."""
     inner = law.shape.counter()
-    return ActiveCounter(inner) if law.blanks else inner
+    if law.blanks:
+        return ActiveCounter(inner)
+    return inner
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +155,15 @@ def count_file(
     except MemoryError:  # Arrow's own is one, too
         reason = "needs more memory than there is"
     except (pa.ArrowException, OSError) as error:
-        first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        reason = f"is corrupt or truncated: {first_line}"
-        if stamp == (-1, -1):
+        if stamp == (-1, -1):  # it was not even found
             reason = f"cannot be read: {getattr(error, 'strerror', '') or error}"
-    except ValueError as error:  # an InputError, nearly always
-        reason = error.reason if isinstance(error, InputError) else str(error)
+        else:
+            lines = str(error).splitlines() or [type(error).__name__]
+            reason = f"is corrupt or truncated: {lines[0]}"
+    except InputError as error:
+        reason = error.reason
+    except ValueError as error:  # of a library that reads it
+        reason = str(error)
     return FileCount(path, stamp, refused=reason)
 
 
@@ -188,19 +192,28 @@ def _count_whole(
 def _counted(
     path: Path, stamp: tuple[int, int], batches: Iterable[Batch], expected: Expected
 ) -> FileCount:
+    """The sums of some batches of a file, by question, round and group."""
     file_id = ""
     marks = []
     counters: dict[tuple[Key, Group], Counter] = {}
     for batch in batches:
         file_id = batch.file_id
         marks.append(batch.marks)
-        cell = batch.key, batch.group
+        cell = (batch.key, batch.group)
         if cell not in counters:
-            counters[cell] = counter(expected.laws[batch.key[0]])
+            question, _ = batch.key
+            counters[cell] = counter(expected.laws[question])
         counters[cell].add(batch.rows)
     sums = {key: counter.sums() for key, counter in counters.items()}
     users = sum(total.users for total in sums.values())
-    return FileCount(path, stamp, file_id, users, sums=sums, marks=b"".join(marks))
+    return FileCount(
+        path=path,
+        stamp=stamp,
+        file_id=file_id,
+        users=users,
+        sums=sums,
+        marks=b"".join(marks),
+    )
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
@@ -235,10 +248,10 @@ def _limit_memory(cells: int) -> None:
         import resource
 
         status = Path("/proc/self/status").read_text().splitlines()
-        (taken,) = (
-            int(line.split()[1]) for line in status if line.startswith("VmData:")
-        )
-        most = taken * 1024 + MAX_WORKER_BYTES + MAX_CELL_BYTES * cells
+        # What is allocated already, such as by libraries: "VmData:   123456 kB".
+        line = next(line for line in status if line.startswith("VmData:"))
+        taken = 1024 * int(line.split()[1])
+        most = taken + MAX_WORKER_BYTES + MAX_CELL_BYTES * cells
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
@@ -260,7 +273,8 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
         yield from in_order(submit, lambda _, future: future.result(), files, 2 * size)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        if workers := _WORKERS.pop(expected, None):
+        workers = _WORKERS.pop(expected, None)
+        if workers is not None:
             workers.stop()  # what is under way ends with it
         pool.shutdown()
 
@@ -272,6 +286,7 @@ def in_order(
     n: int,
 ) -> Iterator[FileCount]:
     """Results of what was submitted, ``n`` files ahead, in order."""
+    # A generator: a file is submitted when it is taken, and no sooner.
     started = ((path, submit(path)) for path in files)
     running = deque(islice(started, n))
     while running:
@@ -298,7 +313,8 @@ class _Workers:
     def __init__(self, expected: Expected) -> None:
         self._expected = pickle.dumps(expected)
         self._lock = Lock()
-        self.started, self._idle = list[CountingProcess](), list[CountingProcess]()
+        self.started: list[CountingProcess] = []
+        self._idle: list[CountingProcess] = []
         self._stopped = False
 
     def count(self, path: Path) -> FileCount:
@@ -306,17 +322,17 @@ class _Workers:
         with self._lock:
             if self._stopped:
                 raise CancelledError
-            if not self._idle:
-                self._idle.append(CountingProcess(self._expected))
-                self.started.append(self._idle[-1])
-            worker = self._idle.pop()
+            if self._idle:
+                worker = self._idle.pop()
+            else:
+                worker = CountingProcess(self._expected)
+                self.started.append(worker)
         counted = worker.count(path)
         with self._lock:
-            (
-                self._idle.append
-                if worker.process.returncode is None
-                else self.started.remove
-            )(worker)
+            if worker.process.returncode is None:
+                self._idle.append(worker)
+            else:  # a file has killed it
+                self.started.remove(worker)
         return counted
 
     def stop(self) -> None:
@@ -360,7 +376,9 @@ class CountingProcess:
         except (EOFError, OSError, ValueError, pickle.UnpicklingError):
             code = self.process.wait()
             self.stop()
-            cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+            cause = f"exit code {code}"
+            if code < 0:  # a signal has ended it
+                cause = signal.Signals(-code).name
             reason = f"is corrupt: the program that reads it crashed ({cause})"
             return FileCount(path, (-1, -1), refused=reason)
         return counted
@@ -415,18 +433,16 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
                 settings = {"timeout": patience, "set_as_default": False}
                 client = _within(patience, lambda: Client(scheduler, **settings))
             except (OSError, ValueError) as error:
+                allowed = "the address of one"
                 remedy = "Start it with: dask scheduler"
-                raise InputError(
-                    "scheduler", scheduler, "the address of one", remedy
-                ) from error
+                raise InputError("scheduler", scheduler, allowed, remedy) from error
             with client:
                 try:
                     threads = _threads(client, patience)
                     if threads == 0:
+                        allowed = "at least one, at the scheduler"
                         remedy = f"Start one with: dask worker {scheduler}"
-                        raise InputError(
-                            "workers", 0, "at least one, at the scheduler", remedy
-                        )
+                        raise InputError("workers", 0, allowed, remedy)
                     everywhere = client.scatter(
                         expected, broadcast=True, hash=False, timeout=patience
                     )
@@ -461,7 +477,8 @@ def _within(seconds: float, make: Callable[[], F]) -> F:
 
 def _threads(client: Client, patience: float) -> int:
     """Of all workers; raises ``TimeoutError`` if the scheduler does not say."""
-    return sum(client.sync(client.scheduler.ncores, callback_timeout=patience).values())
+    threads = client.sync(client.scheduler.ncores, callback_timeout=patience)
+    return sum(threads.values())
 
 
 def _wait(client: Client, patience: float, path: Path, future: DaskFuture) -> FileCount:
@@ -474,9 +491,8 @@ def _wait(client: Client, patience: float, path: Path, future: DaskFuture) -> Fi
         except TimeoutError:
             _threads(client, patience)
         except KilledWorker:
-            return FileCount(
-                path, (-1, -1), refused="is corrupt: workers that read it died"
-            )
+            reason = "is corrupt: workers that read it died"
+            return FileCount(path, (-1, -1), refused=reason)
         else:
             return counted
 

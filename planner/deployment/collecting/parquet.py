@@ -111,9 +111,8 @@ class ReportWriter:
         """
         if rows.ndim != 2 or rows.shape[1] != self._size or rows.dtype != np.uint8:
             remedy = "Give an array with one row a report."
-            raise InputError(
-                "rows", rows.shape, f"bytes of shape (n, {self._size})", remedy
-            )
+            allowed = f"bytes of shape (n, {self._size})"
+            raise InputError("rows", rows.shape, allowed, remedy)
         if groups is None:
             groups = np.zeros((len(rows), 0), dtype=np.int32)
         if groups.shape != (len(rows), len(self._groups)):
@@ -146,11 +145,11 @@ class ReportWriter:
         except OSError as error:
             self._temporary.unlink(missing_ok=True)
             remedy = "Check that the directory exists, may be written to, and has room."
-            raise FileError(
-                self._path, f"cannot be written: {error}", remedy
-            ) from error
+            reason = f"cannot be written: {error}"
+            raise FileError(self._path, reason, remedy) from error
 
     def _flush(self) -> None:
+        """Write what waits as a row group."""
         n = self._rows
         if n == 0:
             return
@@ -159,19 +158,20 @@ class ReportWriter:
         self._waiting = []
         self._waiting_groups = []
         self._rows = 0
-        reports = pa.Array.from_buffers(
-            pa.binary(self._size), n, [None, pa.py_buffer(rows)]
-        )
-        ones = pa.DictionaryArray.from_arrays(np.zeros(n, dtype=np.int32), self._hash)
-        columns = [reports, ones]
+        # Without copies: the rows are the column's bytes, and no row is null.
+        buffers = [None, pa.py_buffer(rows)]
+        reports = pa.Array.from_buffers(pa.binary(self._size), n, buffers)
+        # Each row has the one hash, by number 0 of a dictionary.
+        numbers = np.zeros(n, dtype=np.int32)
+        hashes = pa.DictionaryArray.from_arrays(numbers, self._hash)
+        columns = [reports, hashes]
         for column, values in enumerate(self._groups.values()):
             codes = np.ascontiguousarray(groups[:, column])
             columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(values)))
         table = pa.Table.from_arrays(columns, schema=self._schema)
+        most_rows = max(1, _ROW_GROUP_BYTES // self._size)
         with self._named():
-            self._file.write_table(
-                table, row_group_size=max(1, _ROW_GROUP_BYTES // self._size)
-            )
+            self._file.write_table(table, row_group_size=most_rows)
 
 
 def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
@@ -196,26 +196,25 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
         size = expected.sizes[key]
         schema = file.schema_arrow
         right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
-        group_fields = [
-            pa.field(name, GROUPED) for name in expected.groups if name in schema.names
-        ]
+        group_fields = []
+        for name in expected.groups:
+            if name in schema.names:
+                group_fields.append(pa.field(name, GROUPED))
         if not schema.equals(pa.schema([*right, *group_fields])):
             columns = ", ".join(f"{column.name} {column.type}" for column in schema)
             allowed = f"report fixed_size_binary[{size}], parameters {_HASHES}"
-            allowed += "".join(
-                f", {name} {GROUPED}, or none" for name in expected.groups
-            )
+            for name in expected.groups:
+                allowed += f", {name} {GROUPED}, or none"
             raise InputError("columns", columns, allowed, REPORTS_REMEDY)
         _check_room(file.metadata, size, path.stat().st_size)
         hashes = bytes.fromhex(expected.parameters)
+        group_columns = range(2, 2 + len(group_fields))
+        most_rows = max(1, _BATCH_BYTES // size)
         for number in range(file.num_row_groups):
-            for rows in file.iter_batches(
-                max(1, _BATCH_BYTES // size), row_groups=[number]
-            ):
+            for rows in file.iter_batches(most_rows, row_groups=[number]):
                 reports = _bytes_of(rows, size, hashes)
-                for group, members in _grouped(
-                    rows.select(range(2, 2 + len(group_fields))), expected, path
-                ):
+                groups = _grouped(rows.select(group_columns), expected, path)
+                for group, members in groups:
                     yield Batch(key, reports[members], file_id, group=group)
 
 
@@ -231,17 +230,24 @@ def _grouped(
         raise unfit("some reports have none")
     codes = np.column_stack([column.indices for column in group_rows])
     for cell in np.unique(codes, axis=0):
-        names = (
-            column.dictionary[int(k)].as_py()
-            for column, k in zip(group_rows, cell, strict=True)
-        )
-        said = dict(zip(group_rows.schema.names, names, strict=True))
-        yield expected.group(folders, said, "a row"), (codes == cell).all(axis=1)
+        stated = {}
+        for k, name in enumerate(group_rows.schema.names):
+            values = group_rows.column(k).dictionary
+            stated[name] = values[int(cell[k])].as_py()
+        members = (codes == cell).all(axis=1)
+        yield expected.group(folders, stated, "a row"), members
 
 
 def _metadata(key: Key, number: str) -> str:
+    """What a file says of itself: in one way alone, so that no two readers differ."""
+    question, round_number = key
     return json.dumps(
-        {"version": _FILE_FORM, "question": key[0], "round": key[1], "file": number}
+        {
+            "version": _FILE_FORM,
+            "question": question,
+            "round": round_number,
+            "file": number,
+        }
     )
 
 
@@ -250,21 +256,22 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     raw = (file.schema_arrow.metadata or {}).get(_METADATA, b"")
     try:
         metadata = json.loads(raw)
-        key = (metadata["question"], metadata["round"])
+        question = metadata["question"]
+        round_number = metadata["round"]
         number = metadata["file"]
-        right = _metadata(key, number).encode() == raw and type(key[1]) in {
-            int,
-            NoneType,
-        }
-        right = (
-            right and type(key[0]) is str and bool(re.fullmatch("[0-9a-f]{32}", number))
-        )
+        key = (question, round_number)
+        # The types first: true would be written as JSON like the number that it equals.
+        is_right = type(question) is str
+        is_right = is_right and type(round_number) in {int, NoneType}
+        is_right = is_right and re.fullmatch("[0-9a-f]{32}", number) is not None
+        is_right = is_right and _metadata(key, number).encode() == raw
     except (ValueError, TypeError, KeyError, RecursionError):
-        right = False
-    if not right:
-        raise unfit(
+        is_right = False
+    if not is_right:
+        reason = (
             f"the file's metadata are not, byte for byte, those of version {_FILE_FORM}"
         )
+        raise unfit(reason)
     return key, number
 
 
@@ -274,33 +281,32 @@ def _check_room(metadata: pq.FileMetaData, size: int, file_size: int) -> None:
     Encoded reports may take less room than they do in memory, but not that much less: a column
     that repeats one report takes next to no room in a file.
     """
-    groups = [*map(metadata.row_group, range(metadata.num_row_groups))]
-    codecs = {
-        group.column(i).compression
-        for group in groups
-        for i in range(group.num_columns)
-    }
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    codecs = set()
+    for group in groups:
+        for column in range(group.num_columns):
+            codecs.add(group.column(column).compression)
     if not codecs <= {"UNCOMPRESSED"}:
         remedy = "Write it without compression: random bits do not compress."
         raise InputError("compression", sorted(codecs), "none", remedy)
     whole = metadata.num_rows * size
     most = MAX_ROW_GROUP_BYTES + _MAX_EXPANSION * file_size
     if not 0 <= whole <= most:
+        what = "decoded size of all reports"
         remedy = "Split the reports into several files."
-        raise InputError(
-            "decoded size of all reports", whole, f"at most {most} bytes", remedy
-        )
+        raise InputError(what, whole, f"at most {most} bytes", remedy)
     for number, row_group in enumerate(groups):
-        for what, octets in (
-            ("size", row_group.total_byte_size),
-            ("decoded size", row_group.num_rows * size),
-        ):
-            if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
-                allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
-                remedy = "Write it anew with smaller row groups."
-                raise InputError(
-                    f"{what} of row group {number}", octets, allowed, remedy
-                )
+        _check_row_group(f"size of row group {number}", row_group.total_byte_size)
+        decoded = row_group.num_rows * size
+        _check_row_group(f"decoded size of row group {number}", decoded)
+
+
+def _check_row_group(what: str, octets: int) -> None:
+    """InputError if a row group is larger than what is read at once, or says it is below 0."""
+    if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
+        allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
+        remedy = "Write it anew with smaller row groups."
+        raise InputError(what, octets, allowed, remedy)
 
 
 def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
@@ -313,10 +319,11 @@ def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
         raise InputError("parameter hash", names, parameters.hex(), FOREIGN)
     if chunk.null_count:
         raise unfit(f"{chunk.null_count} reports are null")
+    # The second buffer has the values; a batch is a part of it, from its offset on.
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
-    return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(
-        -1, size
-    )
+    start = chunk.offset * size
+    end = start + len(chunk) * size
+    return data[start:end].reshape(-1, size)
 
 
 _MAGIC = b"LDPRSEAL"
@@ -364,6 +371,7 @@ def check_seal(path: Path) -> None:
 
 
 def _footer_start(file: BufferedIOBase) -> int:
+    """Where the footer begins: its length stands in the last 8 bytes, before "PAR1"."""
     length = file.seek(0, 2)
     if length < 2 * len(_FRAME) + 4:
         raise unfit(f"the file has {length} bytes, too few for a Parquet file")
@@ -377,9 +385,8 @@ def _footer_start(file: BufferedIOBase) -> int:
     if start < len(_FRAME):
         raise unfit("the Parquet file's footer is damaged")
     if footer > _MAX_FOOTER:
-        raise InputError(
-            "size of the footer", footer, f"at most {_MAX_FOOTER} bytes", REPORTS_REMEDY
-        )
+        allowed = f"at most {_MAX_FOOTER} bytes"
+        raise InputError("size of the footer", footer, allowed, REPORTS_REMEDY)
     return start
 
 
@@ -387,8 +394,14 @@ def _checksum(file: BufferedIOBase, end: int, resume: int) -> bytes:
     """Of all bytes but those from ``end`` to ``resume``."""
     checksum = xxh3_128()
     buffer = memoryview(bytearray(_CHUNK))
-    for start, stop in ((0, end), (resume, file.seek(0, 2))):
+    length = file.seek(0, 2)
+    for start, stop in ((0, end), (resume, length)):
         file.seek(start)
-        while size := file.readinto(buffer[: min(_CHUNK, stop - file.tell())]):
+        left = stop - start
+        while left > 0:
+            size = file.readinto(buffer[: min(_CHUNK, left)])
+            if not size:  # the file became shorter meanwhile
+                break
             checksum.update(buffer[:size])
+            left -= size
     return checksum.digest()

@@ -96,8 +96,12 @@ class Receiver:
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             is_private = scope["type"] == "http" and scope["server"][1] == port
-            await (inside if is_private else outside)(scope, receive, send)
+            if is_private:
+                await inside(scope, receive, send)
+            else:
+                await outside(scope, receive, send)
 
+        # Twice the connections: one that ends holds its file for a moment.
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         most = 2 * (MOST_CONNECTIONS + _BACKLOG)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(most, hard)), hard))
@@ -106,10 +110,9 @@ class Receiver:
             server_header=False, backlog=_BACKLOG, timeout_graceful_shutdown=_ENDING_SECONDS,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
+        # uvicorn has its own handlers, and raises the signals again at last.
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(
-                number, self._end
-            )  # uvicorn has its own, and raises them again at last
+            signal.signal(number, self._end)
         if ending:
             self._end()
         self._server.run([public, private])
@@ -119,6 +122,7 @@ class Receiver:
             self._task.result()  # what ended it
 
     def _end(self, *_: object) -> None:
+        """Let the server end after the requests that it has."""
         self._server.should_exit = True
 
     @asynccontextmanager
@@ -136,9 +140,8 @@ class Receiver:
             group += [self._queue.get_nowait() for _ in range(self._queue.qsize())]
             bodies = [lines for lines, _ in group]
             try:
-                reasons = await loop.run_in_executor(
-                    self._disk, self._inbox.add, bodies
-                )
+                writing = loop.run_in_executor(self._disk, self._inbox.add, bodies)
+                reasons = await writing
                 self._failed = False
             except FileError as error:
                 if not self._failed:
@@ -153,16 +156,13 @@ class Receiver:
         """Lines of reports: all of them are kept, or none."""
         origin = request.headers.get("origin")
         host = request.headers.get("host")
-        is_same_origin = origin is None or (
-            bool(host) and origin.partition("://")[2] == host
-        )
-        if not is_same_origin and origin not in self._origins:
-            return _said(403, "Reports come from the page alone.")
-        headers = (
-            {}
-            if is_same_origin
-            else {"access-control-allow-origin": str(origin), "vary": "origin"}
-        )
+        headers = {}
+        # Browsers say from which page a request comes; other clients say nothing.
+        is_same_origin = bool(host) and (origin or "").partition("://")[2] == host
+        if origin is not None and not is_same_origin:
+            if origin not in self._origins:
+                return _said(403, "Reports come from the page alone.")
+            headers = {"access-control-allow-origin": origin, "vary": "origin"}
         if request.method == "OPTIONS":
             headers |= {"access-control-allow-headers": "content-type"}
             return Response(status_code=204, headers=headers)
@@ -171,15 +171,15 @@ class Receiver:
         return answer
 
     async def _answered(self, request: Request) -> Response:
+        """Read a body, as far as it and all others that are being read have room."""
         body = bytearray()
         try:
             async for part in request.stream():
                 body += part
                 self._held += len(part)
                 if len(body) > self._longest:
-                    return _said(
-                        413, f"At most {self._longest:,} bytes at once.", ending=True
-                    )
+                    reason = f"At most {self._longest:,} bytes at once."
+                    return _said(413, reason, ending=True)
                 if self._held > HELD_BYTES:
                     return _said(503, _BUSY, ending=True)
             return await self._kept(bytes(body))
@@ -189,21 +189,25 @@ class Receiver:
             self._held -= len(body)
 
     async def _kept(self, body: bytes) -> Response:
+        """Keep the reports of a body, all or none; their ids are the answer."""
         lines = [line + b"\n" for line in body.split(b"\n") if line]
         if not lines:
             return _said(400, "There is no report.")
         if not self._in_time(len(lines)):
             return _said(503, _BUSY)
         try:
-            reports = [
-                self._inbox.read(line, f"line {n}") for n, line in enumerate(lines, 1)
-            ]
+            reports = []
+            for number, line in enumerate(lines, 1):
+                reports.append(self._inbox.read(line, f"line {number}"))
         except InputError as error:
             return _said(400, error.reason)
         answer = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((reports, answer))
-        if reason := await answer:
-            return _said(507 if reason == _FULL else 400, reason)
+        reason = await answer
+        if reason == _FULL:
+            return _said(507, reason)
+        if reason:
+            return _said(400, reason)
         return JSONResponse([received.report.report_id for received in reports])
 
     def _in_time(self, lines: int) -> bool:
@@ -218,7 +222,9 @@ class Receiver:
         return True
 
     async def _health(self, _: Request) -> Response:
-        return _said(507, _FULL) if self._failed else _said(200, "ok")
+        if self._failed:
+            return _said(507, _FULL)
+        return _said(200, "ok")
 
     async def _questionnaire(self, _: Request) -> Response:
         return HTMLResponse(self._page, headers=_UNFRAMED | _PLAIN)
@@ -241,14 +247,15 @@ def listening(address: str, port: int) -> socket.socket:
     InputError
         The address is none of this machine, or the port is taken.
     """
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    family = socket.AF_INET
+    if ":" in address:
+        family = socket.AF_INET6
     try:
         return socket.create_server((address, port), family=family, backlog=_BACKLOG)
     except OSError as error:
+        given = f"{address}:{port}"
         allowed = f"one that is free ({error.strerror})"
-        raise InputError(
-            "port", f"{address}:{port}", allowed, "Choose another."
-        ) from error
+        raise InputError("port", given, allowed, "Choose another.") from error
 
 
 _BUSY = "Too many reports at once. Send again in a second."
@@ -264,17 +271,19 @@ _PLAIN = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 def _said(code: int, text: str, *, ending: bool = False) -> Response:
     """A sentence; the connection ends with it where the rest of a request is not read."""
-    headers = _PLAIN | ({"connection": "close"} if ending else {})
-    headers |= {"retry-after": "1"} if code == 503 else {}
+    headers = dict(_PLAIN)
+    if ending:
+        headers["connection"] = "close"
+    if code == 503:
+        headers["retry-after"] = "1"
     return PlainTextResponse(text, code, headers)
 
 
 class Bounded(H11Protocol):  # type: ignore[misc]
     """A connection that ends if no whole request comes in time, or if there are too many."""
 
-    _open: ClassVar[
-        dict[Bounded, None]
-    ] = {}  # the first has been without one for longest
+    # All that are open; the first has been without a whole request for longest.
+    _open: ClassVar[dict[Bounded, None]] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Wait for a request, and let the one that waits for longest go if there are too many."""

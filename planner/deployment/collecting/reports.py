@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b, sha256
 from io import BytesIO
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,9 +28,8 @@ from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, Reports
 
-Key = tuple[
-    str, int | None
-]  # question and round (None for a question that has no rounds)
+# Question and round; None for a question that has no rounds.
+Key = tuple[str, int | None]
 Sums = Mapping[Key, Aggregate]
 # A value of each declared variable, in their order; empty where none is declared.
 Group = tuple[str, ...]
@@ -110,8 +110,9 @@ def mark(report_id: str, content: str) -> bytes:
     >>> one == same, one == other, one[:ID_SIZE] == other[:ID_SIZE]
     (True, False, True)
     """
-    parts = (text.encode() for text in (report_id, content))
-    return b"".join(blake2b(part, digest_size=ID_SIZE).digest() for part in parts)
+    of_id = blake2b(report_id.encode(), digest_size=ID_SIZE)
+    of_content = blake2b(content.encode(), digest_size=ID_SIZE)
+    return of_id.digest() + of_content.digest()
 
 
 class Received(NamedTuple):
@@ -150,22 +151,21 @@ class Expected:
     @classmethod
     def of(cls, parameters: Parameters) -> Expected:
         """From verified parameters."""
-        laws = {law.name: law for law in parameters.questions}
-        sizes = {
-            (name, number): law.size
-            for name, law in laws.items()
-            for number in law.rounds
-        }
+        laws = {}
+        sizes = {}
+        for law in parameters.questions:
+            laws[law.name] = law
+            for number in law.rounds:
+                sizes[law.name, number] = law.size
         longest_line = _longest_line(sizes, parameters.groups)
         return cls(parameters.hash, laws, sizes, parameters.groups, longest_line)
 
     @property
     def longest_stored(self) -> int:
         """Bytes of the longest :attr:`Received.line`: no line that is kept has more."""
-        longest_group = {
-            name: max(values, key=lambda value: len(_json(value)))
-            for name, values in self.groups.items()
-        }
+        longest_group = {}
+        for name, values in self.groups.items():
+            longest_group[name] = max(values, key=lambda value: len(_json(value)))
         ending = len(group_ending(longest_group))
         longest_report = 0
         for (question, round_number), size in self.sizes.items():
@@ -177,10 +177,12 @@ class Expected:
 
     def of_folders(self, path: Path) -> dict[str, str]:
         """The groups that the names of a file's folders say, those nearest to it last."""
-        pairs = (part.partition("=") for part in path.parent.parts)
-        return {
-            name: value for name, sign, value in pairs if sign and name in self.groups
-        }
+        groups = {}
+        for part in path.parent.parts:
+            name, sign, value = part.partition("=")
+            if sign and name in self.groups:
+                groups[name] = value
+        return groups
 
     def group(
         self, folders: Mapping[str, str], stated: Mapping[str, str], where: str
@@ -191,9 +193,8 @@ class Expected:
         """
         for name in stated:
             if name not in self.groups:
-                raise InputError.unknown(
-                    f"group of {where}", name, list(self.groups), _FIX
-                )
+                what = f"group of {where}"
+                raise InputError.unknown(what, name, list(self.groups), _FIX)
             if folders.get(name, stated[name]) != stated[name]:
                 reason = f"{where} says {name} {stated[name]!r}, its folder {folders[name]!r}"
                 raise InputError.because("group", reason, _FIX)
@@ -221,14 +222,18 @@ class Expected:
             raise unfit(f"{where} is longer than any report, {self.longest_line} bytes")
         written = line
         stated = {}
-        if self.groups and (grouped := _ON_LINE.match(line)):
-            written = grouped[1] + b"}"
-            stated = _group_on_line(grouped[2], where)
+        if self.groups:
+            grouped = _ON_LINE.match(line)
+            if grouped is not None:
+                # What the client wrote, without the group, and with its own end again.
+                written = grouped[1] + b"}"
+                stated = _group_on_line(grouped[2], where)
         report = read_line(written, where)
         group = self.group(folders, stated, where)
+        # In the declared order, so that a report is written in one way alone.
         ordered = {name: stated[name] for name in self.groups if name in stated}
         stored = written[:-1] + group_ending(ordered).encode() + b"\n"
-        key = report.question, report.round_number
+        key = (report.question, report.round_number)
         if report.parameters != self.parameters:
             what = f"parameters of {where}"
             raise InputError(what, report.parameters, self.parameters, FOREIGN)
@@ -237,14 +242,18 @@ class Expected:
                 f"{where} is of question and round {key}, not one in the parameter file"
             )
             raise InputError.because("question and round", reason, FOREIGN)
-        if len(report.payload) != self.sizes[key]:
+        size = len(report.payload)
+        if size != self.sizes[key]:
             allowed = f"{self.sizes[key]} bytes"
-            raise InputError(
-                f"length of {where}", len(report.payload), allowed, REPORTS_REMEDY
-            )
-        said = f"{report.round_number}", report.payload.hex(), report.question, *group
+            raise InputError(f"length of {where}", size, allowed, REPORTS_REMEDY)
+        # All that a report says but its id: two of one id that differ here contradict each other.
+        said = [str(report.round_number), report.payload.hex(), report.question, *group]
         return Received(
-            report, key, group, mark(report.report_id, "\n".join(said)), stored
+            report=report,
+            key=key,
+            group=group,
+            mark=mark(report.report_id, "\n".join(said)),
+            line=stored,
         )
 
 
@@ -258,7 +267,7 @@ def _longest_line(
         longest_group += _FRAME_BYTES + _LETTER_BYTES * letters
     longest_report = 0
     for (question, _), size in sizes.items():
-        base64_bytes = 4 * -(-size // 3)
+        base64_bytes = 4 * ceil(size / 3)
         needed = _LETTER_BYTES * len(question) + base64_bytes
         longest_report = max(longest_report, needed)
     return _FRAME_BYTES + longest_report + longest_group
@@ -266,29 +275,36 @@ def _longest_line(
 
 def group_ending(group: Mapping[str, str]) -> str:
     """What stands on a line after the client's fields."""
-    return f',"group":{_json(group)}}}' if group else "}"
+    if not group:
+        return "}"
+    return f',"group":{_json(group)}}}'
 
 
 def _json(value: object) -> str:
+    """As a client writes it: without blanks, letters as they are."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _group_on_line(text: bytes, where: str) -> dict[str, str]:
     """What the collector added to a line; a name that stands twice says nothing."""
-    stated: dict[str, object] = {}
+    group: dict[str, str] = {}
     try:
+        # Pairs, as a dictionary would silently keep the last of two alike.
         pairs = json.loads(text, object_pairs_hook=list)
-        stated = dict(pairs)
-        right = len(stated) == len(pairs)
+        for name, value in pairs:
+            if name in group or not isinstance(value, str):
+                raise _no_group(text, where)
+            group[name] = value
     except (TypeError, ValueError, RecursionError):
-        right = False
-    group = {name: value for name, value in stated.items() if isinstance(value, str)}
-    if not right or len(group) < len(stated):
-        allowed = 'names and values, as {"region":"north"}'
-        raise InputError(
-            f"group of {where}", text.decode(errors="replace"), allowed, _FIX
-        )
+        raise _no_group(text, where) from None
     return group
+
+
+def _no_group(text: bytes, where: str) -> InputError:
+    """The error for what is no group of a line."""
+    given = text.decode(errors="replace")
+    allowed = 'names and values, as {"region":"north"}'
+    return InputError(f"group of {where}", given, allowed, _FIX)
 
 
 MAX_JSON_BYTES = 64 * 2**20
@@ -311,10 +327,9 @@ def read_lines(
         The file is too large or cut off, or a line is not a report of these parameters.
     """
     if path.stat().st_size > MAX_JSON_BYTES:
+        reason = f"the file has more than {MAX_JSON_BYTES} bytes"
         remedy = "Write the reports to a Parquet file, or to several smaller files."
-        raise InputError.because(
-            "size", f"the file has more than {MAX_JSON_BYTES} bytes", remedy
-        )
+        raise InputError.because("size", reason, remedy)
     data = path.read_bytes()
     limit = expected.longest_line
     folders = expected.of_folders(path)
@@ -323,6 +338,7 @@ def read_lines(
     contradictions = list[Contradiction]()
     payloads: dict[tuple[Key, Group], list[bytes]] = {}
     marks: dict[tuple[Key, Group], list[bytes]] = {}
+    # At most so many bytes of a line are read: one without an end takes no more memory.
     lines = iter(partial(BytesIO(data).readline, limit + 1), b"")
     for number, line in enumerate(lines, 1):
         if not line.endswith(b"\n") and len(line) <= limit:
@@ -339,24 +355,27 @@ def read_lines(
         elif first_number != number:
             repeated += 1
         elif received.mark not in marks_known:
-            cell = received.key, received.group
+            cell = (received.key, received.group)
             payloads.setdefault(cell, []).append(received.report.payload)
             marks.setdefault(cell, []).append(received.mark)
-        elif other := marks_known[received.mark]:
+        elif marks_known[received.mark]:
+            other = marks_known[received.mark]
             contradictions.append(Contradiction(path, number, report_id, other))
         else:
             repeated += 1
     file_id = sha256(data).hexdigest()
-    batches = [
-        Batch(key, rows_of(rows), file_id, b"".join(marks[key, group]), group)
-        for (key, group), rows in payloads.items()
-    ]
+    batches = []
+    for cell, rows in payloads.items():
+        key, group = cell
+        batch = Batch(key, rows_of(rows), file_id, b"".join(marks[cell]), group)
+        batches.append(batch)
     return ReadLines(batches, file_id, repeated, tuple(contradictions))
 
 
 def rows_of(payloads: Sequence[bytes]) -> Reports:
     """Reports of one size as an array, a row each."""
-    return np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(len(payloads), -1)
+    data = np.frombuffer(b"".join(payloads), dtype=np.uint8)
+    return data.reshape(len(payloads), -1)
 
 
 _LINE = re.compile(
@@ -375,7 +394,8 @@ def read_line(line: bytes, where: str) -> Report:
         It is not, or its id is not of 16 hexadecimal digits.
     """
     try:
-        if match := _LINE.fullmatch(line.decode()):
+        match = _LINE.fullmatch(line.decode())
+        if match is not None:
             parameters, question, report_id, number, report = match.groups()
             round_number = int(number) if number else None
             payload = b64decode(report)
