@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from json.encoder import encode_basestring
@@ -64,10 +64,13 @@ class Report:
         parameters = encode_basestring(self.parameters)
         question = encode_basestring(self.question)
         report_id = encode_basestring(self.report_id)
-        number = "" if self.round_number is None else f',"round":{self.round_number}'
+        number = ""
+        if self.round_number is not None:
+            number = f',"round":{self.round_number}'
         check = line_check(
             self.parameters, self.question, self.report_id, self.round_number, report
         )
+        # Written by hand, in one way: collectors compare lines byte for byte.
         return (
             f'{{"parameters":{parameters},"question":{question},"id":{report_id}{number},'
             f'"report":"{report}","check":"{check}"}}'
@@ -128,9 +131,10 @@ class Client:
         laws = read_questions(document, source, Law, DEVICE)
         self._laws = {law.name: law for law in laws}
         self._drawing = Drawing.read(document)
-        self._memory = (
-            memory if memory is None or isinstance(memory, Memory) else Memory(memory)
-        )
+        if memory is None or isinstance(memory, Memory):
+            self._memory = memory
+        else:
+            self._memory = Memory(memory)
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -183,10 +187,9 @@ class Client:
             The memory cannot be used; nothing is released.
         """
         if type(question) is not str or question not in self._laws:
+            allowed = f"one of {', '.join(self._laws)}"
             remedy = "Name a question of the parameter file."
-            raise InputError(
-                "question", question, f"one of {', '.join(self._laws)}", remedy
-            )
+            raise InputError("question", question, allowed, remedy)
         law = self._laws[question]
         code = law.asked.code(answer)
         self._check_round(law, user, round_number, changed)
@@ -196,22 +199,21 @@ class Client:
         memory = self._memory_for(user)
         key = (self._hash, user, question)
         if round_number is None:
-            kept = memory.change(
-                key, lambda kept: _drawn(law, code) if kept is None else kept
-            )
+            kept = memory.change(key, partial(_first, partial(_drawn, law, code)))
             return self._released(question, kept)
         if law.again is not None:
             own_part = law.again.own(self._hash, question, user)
-            kept = memory.change(
-                key, partial(_next_value, law, code, own_part, round_number, changed)
-            )
+            step = partial(_in_own_round, law, code, own_part, round_number)
+            if law.blanks:
+                step = partial(_next_value, law, code, own_part, round_number, changed)
+            kept = memory.change(key, step)
             return self._released(question, kept[_HEAD.size :], round_number)
         kept = memory.change(key, partial(_next_round, law, code, round_number))
+        report_id = kept[1 : 1 + _ID_BYTES]
+        payload = kept[1 + _ID_BYTES :]
         if round_number == 1:  # what is kept is the throw of the die
-            kept = kept[: 1 + _ID_BYTES] + law.output(
-                kept[1 + _ID_BYTES :], code, round_number
-            )
-        return self._released(question, kept[1:], round_number)
+            payload = law.output(payload, code, round_number)
+        return self._released(question, report_id + payload, round_number)
 
     def questions_of(self, user: str) -> tuple[str, ...]:
         """The questions that this person is asked: all, or those that are drawn for them.
@@ -226,11 +228,10 @@ class Client:
         """
         if self._drawing is None:
             return self.questions
-        kept = self._memory_for(user).change(
-            (self._hash, user, _DRAWING_KEY),
-            lambda kept: system(4) if kept is None else kept,
-        )
-        _require_size(kept, 4)
+        key = (self._hash, user, _DRAWING_KEY)
+        draw = partial(_first, partial(system, _WORD_BYTES))
+        kept = self._memory_for(user).change(key, draw)
+        _require_size(kept, _WORD_BYTES)
         return self._drawing.asked(int.from_bytes(kept, "little"))
 
     def _require_drawn(self, question: str, user: str | None) -> None:
@@ -244,9 +245,8 @@ class Client:
         theirs = self.questions_of(user)
         if question not in theirs:
             allowed = f"one that this person is asked: {', '.join(theirs)}"
-            raise InputError(
-                "question", question, allowed, "Ask for questions_of(user)."
-            )
+            remedy = "Ask for questions_of(user)."
+            raise InputError("question", question, allowed, remedy)
 
     def own_round(self, question: str, user: str) -> int | None:
         """The only round in which this person reports; None where there is no one round."""
@@ -258,6 +258,7 @@ class Client:
     def _released(
         self, question: str, kept: bytes, round_number: int | None = None
     ) -> Report:
+        """A report from its id and what it says, one after the other."""
         _require_size(kept, _ID_BYTES + self._laws[question].size)
         number = kept[:_ID_BYTES].hex()
         payload = kept[_ID_BYTES:]
@@ -266,16 +267,14 @@ class Client:
     def _check_round(
         self, law: Law, user: str | None, round_number: int | None, changed: bool
     ) -> None:
+        """InputError where what is said of rounds does not fit the question."""
         numbers = law.rounds
+        remedy = "Say whether the answer changed."
         if type(changed) is not bool:
-            raise InputError(
-                "changed", changed, "True or False", "Say whether the answer changed."
-            )
+            raise InputError("changed", changed, "True or False", remedy)
         if changed and not law.blanks:
-            remedy = "Leave changed out."
-            raise InputError(
-                "changed", changed, "left out: one report stays for good", remedy
-            )
+            allowed = "left out: one report stays for good"
+            raise InputError("changed", changed, allowed, "Leave changed out.")
         if numbers == (None,):
             if round_number is not None:
                 allowed = "left out: there is one round"
@@ -286,13 +285,12 @@ class Client:
             remedy = "Say which round the report is for."
             raise InputError("round_number", round_number, allowed, remedy)
         elif user is None:
+            allowed = "given: a person's rounds belong together"
             remedy = "Pass the person's identifier as user."
-            raise InputError(
-                "user", user, "given: a person's rounds belong together", remedy
-            )
+            raise InputError("user", user, allowed, remedy)
 
     def _memory_for(self, user: str) -> Memory:
-        # No memory can store a lone surrogate.
+        """The memory, for somebody whom it can keep: it stores no lone surrogate."""
         if (
             not isinstance(user, str)
             or not user
@@ -301,11 +299,17 @@ class Client:
             remedy = "Give an identifier that is the same for all answers of a person."
             raise InputError("user", user, "text that is not empty", remedy)
         if self._memory is None:
+            allowed = "given, to remember a user's report"
             remedy = "Make the client with Client(parameters, memory=path)."
-            raise InputError(
-                "memory", None, "given, to remember a user's report", remedy
-            )
+            raise InputError("memory", None, allowed, remedy)
         return self._memory
+
+
+def _first(draw: Callable[[], bytes], kept: bytes | None) -> bytes:
+    """What is kept, or what is drawn now if nothing is."""
+    if kept is None:
+        return draw()
+    return kept
 
 
 def _next_round(law: Law, code: Code, round_number: int, kept: bytes | None) -> bytes:
@@ -317,73 +321,92 @@ def _next_round(law: Law, code: Code, round_number: int, kept: bytes | None) -> 
     if kept is not None and kept[0] == round_number:
         return kept
     if kept is not None and kept[0] > round_number:
+        allowed = f"{kept[0]}: round one is over"
         remedy = "Its report was forgotten, as both together tell the answer."
-        raise InputError(
-            "round_number", round_number, f"{kept[0]}: round one is over", remedy
-        )
-    drawn = law.draw(code, system) if kept is None else kept[1 + _ID_BYTES :]
-    _require_size(drawn, law.size)
-    keeps = drawn if round_number == 1 else law.output(drawn, code, round_number)
-    return bytes([round_number]) + _with_id(keeps)
+        raise InputError("round_number", round_number, allowed, remedy)
+    if kept is None:
+        die = law.draw(code, system)
+    else:
+        die = kept[1 + _ID_BYTES :]
+    _require_size(die, law.size)
+    if round_number == 1:
+        return bytes([1]) + _with_id(die)
+    return bytes([round_number]) + _with_id(law.output(die, code, round_number))
 
 
 def _require_size(kept: bytes, size: int) -> None:
+    """VerificationError for what no step has kept: it could be a report of something else."""
     if len(kept) != size:
-        raise VerificationError(
-            "The remembered report has the wrong size", "Report nothing."
-        )
+        reason = "The remembered report has the wrong size"
+        raise VerificationError(reason, "Report nothing.")
 
 
 def _with_id(payload: bytes) -> bytes:
+    """With a new id before it, which says nothing of who reports."""
     return system(_ID_BYTES) + payload
 
 
 def _dumped(parameters: Document) -> str:
+    """As text, so that a document is read as a file is."""
     try:
         return json.dumps(dict(parameters))
     except (TypeError, ValueError, RecursionError) as error:
+        reason = f"is not a JSON document: {error}"
         remedy = "Pass what json.loads makes of a parameter file."
-        raise FileError(
-            "parameters", f"is not a JSON document: {error}", remedy
-        ) from error
+        raise FileError("parameters", reason, remedy) from error
 
 
 _DRAWING_KEY = ""  # in place of a question's name: which questions a person is asked
+_WORD_BYTES = 4  # of the word by which they are drawn
 _HEAD = struct.Struct(">HH")  # the value that lasts, from 1; the last round
 _SILENT_VALUE = 0xFFFF  # nothing is known of earlier values: none is reported
+
+
+def _in_own_round(
+    law: Law, code: Code, own_round: int, round_number: int, kept: bytes | None
+) -> bytes:
+    """What is kept of a person who reports in one round alone, ``own_round``.
+
+    Raises
+    ------
+    InputError
+        It is another one. Nothing has been drawn.
+    """
+    if round_number != own_round:
+        allowed = f"{own_round}, this person's round"
+        remedy = (
+            "Ask in that round alone; a report in another would spend the budget again."
+        )
+        raise InputError("round_number", round_number, allowed, remedy)
+    if kept is not None:
+        return kept
+    return _HEAD.pack(own_round, own_round) + _drawn(law, code)
 
 
 def _next_value(
     law: Law,
     code: Code,
-    own_part: int,
+    own_value: int,
     round_number: int,
     changed: bool,
     kept: bytes | None,
 ) -> bytes:
     """What is kept of a person after a round, from what was: it ends in an id and a report.
 
-    ``own_part`` is the only round, or the value, that they report. Of a value the report stays
-    while it lasts; a new id, as each round's report is another one. Who has no memory in round 1
-    begins there; later, it was lost, and they are silent for good.
+    ``own_value`` is the number of the value that they report. Its report stays while the value
+    lasts; a new id, as each round's report is another one. Who has no memory in round 1 begins
+    there; later, it was lost, and they are silent for good.
 
     Raises
     ------
     InputError
-        The round is not the person's, or is over. Nothing has been drawn.
+        The round is over. Nothing has been drawn.
     """
-    if not law.blanks:
-        if round_number != own_part:
-            remedy = "Ask in that round alone; a report in another would spend the budget again."
-            raise InputError(
-                "round_number", round_number, f"{own_part}, this person's round", remedy
-            )
-        return (
-            _HEAD.pack(own_part, own_part) + _drawn(law, code) if kept is None else kept
-        )
+    lasting = None  # the report of the value that lasts
     if kept is None:
-        value = 1 if round_number == 1 else _SILENT_VALUE
-        lasting = None
+        value = _SILENT_VALUE
+        if round_number == 1:
+            value = 1
     else:
         value, last = _HEAD.unpack_from(kept)
         if round_number == last:
@@ -391,14 +414,19 @@ def _next_value(
         if round_number < last:
             remedy = "Ask for this round or a later one; nothing was drawn."
             raise InputError("round_number", round_number, f"at least {last}", remedy)
-        lasting = None if changed else kept[_HEAD.size + _ID_BYTES :]
-        value = min(value + changed, _SILENT_VALUE)
+        if changed:
+            value = min(value + 1, _SILENT_VALUE)
+        else:
+            lasting = kept[_HEAD.size + _ID_BYTES :]
     if lasting is not None:
         drawn = _with_id(lasting)
-    else:
-        drawn = _drawn(law, code) if value == own_part else _with_id(bytes(law.size))
+    elif value == own_value:
+        drawn = _drawn(law, code)
+    else:  # a blank, which is as long as a report
+        drawn = _with_id(bytes(law.size))
     return _HEAD.pack(value, round_number) + drawn
 
 
 def _drawn(law: Law, code: Code) -> bytes:
+    """A report with a new id; where there are blanks, a byte before it says that it is none."""
     return _with_id(bytes([1])[: law.blanks] + law.draw(code, system))

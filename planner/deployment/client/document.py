@@ -79,10 +79,12 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
         As :func:`read_document`.
     """
     if len(data) > MAX_FILE_BYTES:
-        raise FileError(
-            source, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", EXPORT_REMEDY
-        )
-    text = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
+        reason = f"is larger than {MAX_FILE_BYTES // 2**20} MiB"
+        raise FileError(source, reason, EXPORT_REMEDY)
+    text = data
+    if isinstance(text, str):
+        text = text.encode("utf-8", "surrogatepass")
+    # Before it is parsed: each mark may become an object, which takes far more memory.
     if sum(map(text.count, b",:[{")) > _MAX_MARKS:
         reason = f"has more than {_MAX_MARKS:,} commas, colons and opening brackets"
         raise FileError(source, reason, "Ask about fewer items, or merge some.")
@@ -91,13 +93,11 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
     except UnicodeDecodeError as error:
         raise FileError(source, "is not text in UTF-8", EXPORT_REMEDY) from error
     except ValueError as error:
-        raise FileError(
-            source, f"the file: Invalid JSON: {error}", EXPORT_REMEDY
-        ) from error
+        reason = f"the file: Invalid JSON: {error}"
+        raise FileError(source, reason, EXPORT_REMEDY) from error
     if type(document) is not dict or document.get("format") != FORMAT:
-        raise FileError(
-            source, f"is not a parameter file (format {FORMAT!r})", EXPORT_REMEDY
-        )
+        reason = f"is not a parameter file (format {FORMAT!r})"
+        raise FileError(source, reason, EXPORT_REMEDY)
     version = document.get("version")
     if type(version) is not int or version != FILE_VERSION:
         reason = f"version: {version!r} is not {FILE_VERSION}, the one that is read"
@@ -130,7 +130,9 @@ def parse_json(data: bytes | str) -> Json:
     ...
     ValueError: the key 'a' appears twice
     """
-    text = data if isinstance(data, str) else data.decode("utf-8")
+    text = data
+    if isinstance(text, bytes):
+        text = text.decode("utf-8")
     try:
         return json.loads(
             text,
@@ -181,6 +183,7 @@ def canonical(value: Json) -> bytes:
 
 
 def _canonical(value: Json, depth: int) -> str:
+    """The same as text; nested at most so deep."""
     if isinstance(value, _NESTING) and depth == 0:
         remedy = "Take out levels of nesting."
         reason = f"the document is nested more than {_MAX_DEPTH} levels deep"
@@ -193,23 +196,28 @@ def _canonical(value: Json, depth: int) -> str:
         case float() | int():
             return _number(value)
         case list() | tuple():
-            return f"[{','.join([_canonical(item, depth - 1) for item in value])}]"
+            items = [_canonical(item, depth - 1) for item in value]
+            return f"[{','.join(items)}]"
         case dict():
-            if not {*map(type, value)} <= {str}:
-                remedy = "Use text as the keys."
-                raise InputError.because(
-                    "key", "a key is not text, and JSON has no other", remedy
-                )
-            keys = sorted(
-                value, key=lambda key: key.encode("utf-16-be", "surrogatepass")
-            )
-            parts = [
-                f"{encode_basestring(k)}:{_canonical(value[k], depth - 1)}"
-                for k in keys
-            ]
-            return f"{{{','.join(parts)}}}"
+            return _canonical_object(value, depth)
     remedy = "Use text, numbers, true, false, null, lists and objects alone."
     raise InputError("a value", type(value).__name__, "one of JSON's types", remedy)
+
+
+def _canonical_object(value: Document, depth: int) -> str:
+    """An object, its keys in the order of their UTF-16 units (RFC 8785, 3.2.3)."""
+    if not {*map(type, value)} <= {str}:
+        reason = "a key is not text, and JSON has no other"
+        raise InputError.because("key", reason, "Use text as the keys.")
+
+    def units(key: str) -> bytes:
+        return key.encode("utf-16-be", "surrogatepass")
+
+    parts = []
+    for key in sorted(value, key=units):
+        content = _canonical(value[key], depth - 1)
+        parts.append(f"{encode_basestring(key)}:{content}")
+    return f"{{{','.join(parts)}}}"
 
 
 def _number(value: float) -> str:
@@ -222,22 +230,23 @@ def _number(value: float) -> str:
     try:
         text = repr(float(value) + 0.0)  # which is 0 of -0
     except OverflowError:
+        allowed = "one that a double can hold"
         remedy = "Use a number below 1e308."
-        raise InputError(
-            "a whole number", value, "one that a double can hold", remedy
-        ) from None
+        raise InputError("a whole number", value, allowed, remedy) from None
     if not math.isfinite(value):
         remedy = "Replace NaN and infinity; null stands for no demand."
         raise InputError("a number", value, "finite", remedy)
     mantissa, _, power = text.partition("e")
     if not power:
         return text.removesuffix(".0")
-    return (
-        f"{Decimal(text):f}" if -7 < int(power) < 21 else f"{mantissa}e{int(power):+d}"
-    )
+    # ECMAScript writes the digits in full from 1e-6 to below 1e21.
+    if -7 < int(power) < 21:
+        return f"{Decimal(text):f}"
+    return f"{mantissa}e{int(power):+d}"
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> Document:
+    """An object whose keys stand once each; of two alike no reader may choose."""
     unique: Document = {}
     for key, value in pairs:
         if key in unique:
@@ -249,12 +258,13 @@ def _unique(pairs: list[tuple[str, Json]]) -> Document:
 def _value(text: str) -> float | int:
     """A number by its value: 1.0 is a whole number in JSON Schema and in the canonical form."""
     number = float(text)
-    return (
-        int(number) if number.is_integer() and abs(number) <= _MAX_INTEGER else number
-    )
+    if number.is_integer() and abs(number) <= _MAX_INTEGER:
+        return int(number)
+    return number
 
 
 def _no_constant(name: str) -> None:
+    """Python's own JSON takes NaN and infinities, which JSON has not."""
     raise ValueError(f"{name} is not a number that JSON allows")
 
 
@@ -273,28 +283,26 @@ def read_questions(
     try:
         # Questions are checked one by one below, each by the form of its own law.
         form = file_form()
-        anything = form["properties"] | {
-            "questions": schema.list_of({"type": "object"})
-        }
-        check(document, form | {"properties": anything})
-        read = [
-            kind.read(question, halves, f"questions[{i}]")
-            for i, question in enumerate(document["questions"])
-        ]
+        anything = {"questions": schema.list_of({"type": "object"})}
+        check(document, form | {"properties": form["properties"] | anything})
+        laws = []
+        for i, question in enumerate(document["questions"]):
+            laws.append(kind.read(question, halves, f"questions[{i}]"))
         Drawing.read(document)
     except InputError as error:
         raise FileError(source, error.reason, EXPORT_REMEDY) from error
-    names = [law.name for law in read]
+    names = [law.name for law in laws]
     if len(set(names)) < len(names):
         raise FileError(source, "a question name appears twice", EXPORT_REMEDY)
-    cells = sum(law.cells for law in read)
-    cells *= math.prod(len(group["values"]) for group in document.get("groups", ()))
+    # Each combination of values of the groups is counted apart.
+    cells = sum(law.cells for law in laws)
+    for group in document.get("groups", ()):
+        cells *= len(group["values"])
     if cells > MAX_CELLS:
         reason = f"all questions have {cells:,} sums to count, at most {MAX_CELLS:,} are allowed"
-        raise FileError(
-            source, reason, "Merge items, or ask for a coarser answer first."
-        )
-    return read
+        remedy = "Merge items, or ask for a coarser answer first."
+        raise FileError(source, reason, remedy)
+    return laws
 
 
 _NOT_NEGATIVE: Schema = {"type": "number", "minimum": 0, "maximum": 1e300}

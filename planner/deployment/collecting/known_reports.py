@@ -69,10 +69,15 @@ class KnownReports:
             rows = self._database.execute(_FIND).fetchall()
             self._database.execute("DELETE FROM new")
         marks_known: dict[bytes, str] = {}
-        for report_id, content, file, same in rows:
-            marks_known[report_id + content] = "" if same else str(self._files[file])
-        numbers = sorted({file for _, _, file, _ in rows})
-        return Repeats(marks_known, tuple(self._files[file] for file in numbers))
+        numbers = set()
+        for report_id, content, number, is_same in rows:
+            numbers.add(number)
+            contradicted = ""
+            if not is_same:
+                contradicted = str(self._files[number])
+            marks_known[report_id + content] = contradicted
+        files = tuple(self._files[number] for number in sorted(numbers))
+        return Repeats(marks_known, files)
 
     def add(self, path: Path, marks: bytes) -> None:
         """Remember reports, none of which is known."""

@@ -77,31 +77,34 @@ def model_table(
     rows = []
     for row in model_rows(parameters, by_group, model, confidence):
         effect = row.effect
-        lower = effect.lower if np.isfinite(effect.lower) else None
-        upper = effect.upper if np.isfinite(effect.upper) else None
-        share = [effect.value, lower, upper] if row.is_share else [None, None, None]
-        link = f", {model.link}" if row.is_share or row.kind == COEFFICIENT else ""
-        rows.append(
-            {
-                "question": row.question,
-                "group": MODEL,
-                "of": row.kind,
-                "level": effect.name,
-                "answer": row.outcome,
-                "users": row.people,
-                "estimate": effect.value,
-                "standard_error": effect.standard_error,
-                "lower": lower,
-                "upper": upper,
-                "share": share[0],
-                "share_lower": share[1],
-                "share_upper": share[2],
-                "p": None if np.isnan(effect.p) else effect.p,
-                "limits_for": POPULATION,
-                "remark": f"{model.text}{link}",
-            }
-        )
+        cells = {
+            "question": row.question,
+            "group": MODEL,
+            "of": row.kind,
+            "level": effect.name,
+            "answer": row.outcome,
+            "users": row.people,
+            "estimate": effect.value,
+            "standard_error": effect.standard_error,
+            "lower": _finite(effect.lower),
+            "upper": _finite(effect.upper),
+            "p": _finite(effect.p),
+            "limits_for": POPULATION,
+            "remark": model.text,
+        }
+        if row.is_share:
+            cells["share"] = cells["estimate"]
+            cells["share_lower"] = cells["lower"]
+            cells["share_upper"] = cells["upper"]
+        if row.is_share or row.kind == COEFFICIENT:
+            cells["remark"] = f"{model.text}, {model.link}"
+        rows.append(cells)
     return pa.Table.from_pylist(rows, schema=ESTIMATE_COLUMNS)
+
+
+def _finite(number: float) -> float | None:
+    """An empty cell for an open limit, or a p of nothing that is tested."""
+    return number if np.isfinite(number) else None
 
 
 def model_rows(
@@ -219,6 +222,7 @@ class ModelDesign:
         from pandas import Categorical, DataFrame
 
         self.model = model
+        # Of each group of names the values that somebody has; the first is what others are held to.
         self._values: dict[str, tuple[str, ...]] = {}
         columns: dict[str, Any] = {}
         for k, name in enumerate(model.pattern_groups):

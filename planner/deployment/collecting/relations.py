@@ -64,11 +64,15 @@ def _up_to(table: CrossTable, axis: int) -> AnswerRows:
     """People up to each answer in order of one of both questions, but the highest."""
     lines = table.lines[axis]
     ends = table.in_order[axis] - 1
-    people = table.people_in(np.cumsum(lines, axis=0)[:ends])
+    cells_up_to = np.cumsum(lines, axis=0)
+    people = table.people_in(cells_up_to[:ends])
+    # Sums of processed counts, so that they rise.
     whole = table.people_in(lines).on_simplex()
-    processed = whole._replace(values=np.cumsum(whole.values)[:ends])
+    processed_up_to = np.cumsum(whole.values)
+    processed = whole._replace(values=processed_up_to[:ends])
+    levels = [""] * ends
     names = list(table.answers[axis][:ends])
-    return item_rows(([""] * ends, names), people, processed, table.confidence)
+    return item_rows((levels, names), people, processed, table.confidence)
 
 
 def pair_rows(table: CrossTable) -> tuple[str, AnswerRows]:

@@ -97,9 +97,10 @@ def _notes(rounds: Sequence[_Round]) -> list[str]:
     worst = max(rounds, key=lambda one_round: one_round.missing).note
     notes = []
     for answer in range(len(rounds[0].rows.notes)):
-        texts = [one_round.rows.notes[answer] for one_round in rounds]
-        texts.append(worst)
-        notes.append(joined(*texts))
+        note = ""
+        for one_round in rounds:
+            note = joined(note, one_round.rows.notes[answer])
+        notes.append(joined(note, worst))
     return notes
 
 
@@ -128,10 +129,10 @@ def _combined(
 
     def together(errors: Array, deviations: float = 1.0) -> Array:
         """Of errors that are so many standard deviations each, those of the sum."""
-        square = np.square(weight * errors).sum(axis=0) + deviations**2 * against
-        if law.blanks:
-            square_if_values_stay = np.square((weight * errors).sum(axis=0))
-            square = np.maximum(square, square_if_values_stay)
+        weighted = weight * errors
+        square = np.square(weighted).sum(axis=0) + deviations**2 * against
+        if law.blanks:  # while a value stays, all rounds vary together
+            square = np.maximum(square, np.square(weighted.sum(axis=0)))
         return np.asarray(np.sqrt(square))
 
     total = (weight * value).sum(axis=0)
