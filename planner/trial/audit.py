@@ -195,8 +195,9 @@ class _Attempt:
         if len(self._codes) < 2 or len(_different(self._codes)) < len(self._codes):
             allowed = "two or more that differ"
             raise InputError("answers", self.asked, allowed, "Name others.")
-        line = Report(self._hash, self.name, bytes(self._law.size), "0" * 16).to_json()
-        self.longest = len(line.encode())
+        # All lines of a question are as long as this one.
+        any_report = Report(self._hash, self.name, bytes(self._law.size), "0" * 16)
+        self.longest = len(any_report.to_json().encode())
         self._ids = set[str]()
         self._asked_of = 0
         answers = len(self.asked)
@@ -242,6 +243,7 @@ class _Attempt:
     def repeats(self, first: Reports, second: Reports, order: Whole) -> None:
         """Count reports of two starts that agree, and honest ones that do."""
         codes = [self._codes[x] for x in order]
+        # Short reports agree by chance; how often, honest ones say.
         self._agreeing += _agreeing(first, second)
         for _ in range(_HONEST):
             honest = self._drawn(codes)

@@ -478,8 +478,10 @@ class _QuestionTrial:
         """How many people of each cell are asked, ``(cells,)``."""
         people = self.cells.people
         if self.people is not None:
-            others = max(0.0, 1 - float(self.share.sum()))
-            people = rng.multinomial(self.people, [*self.share, others])[:-1]
+            # The last of these is whoever has no answer, or no group.
+            without = max(0.0, 1 - float(self.share.sum()))
+            drawn = rng.multinomial(self.people, [*self.share, without])
+            people = drawn[:-1]
         if self.fraction < 1:
             people = rng.binomial(people, self.fraction)
         return people
@@ -488,9 +490,10 @@ class _QuestionTrial:
         """Reports of each pattern of which somebody is asked, counted."""
         counted = {}
         for pattern in range(len(self.cells.patterns)):
-            here = np.flatnonzero(self.cells.pattern_of == pattern)
-            if people[here].any():
-                answers = self._answers(here, people[here])
+            cells = np.flatnonzero(self.cells.pattern_of == pattern)
+            people_here = people[cells]
+            if people_here.any():  # no law draws reports of nobody
+                answers = self._answers(cells, people_here)
                 counted[pattern] = self.law.draw_aggregate(answers, rng)
         return counted
 
@@ -499,10 +502,12 @@ class _QuestionTrial:
         codes = [self.cells.codes[cell] for cell in cells]
         asked = self.law.asked
         if isinstance(asked, NumberCollected):
-            return np.repeat(np.array(codes, np.float64), people)  # None becomes NaN
+            numbers = np.array(codes, np.float64)  # None becomes NaN
+            return np.repeat(numbers, people)
         if isinstance(asked, OneOfSetCollected):
             sets = ItemSets.of(codes, asked.levels.total)
-            return sets.some(np.repeat(np.arange(len(codes)), people))
+            set_of_person = np.repeat(np.arange(len(codes)), people)
+            return sets.some(set_of_person)
         answers = np.zeros(asked.levels.total, np.int64)
         np.add.at(answers, codes, people)
         return answers
@@ -510,25 +515,32 @@ class _QuestionTrial:
     def _private(self, name: str, counted: Mapping[int, Aggregate]) -> Array:
         """Estimates and p of an outcome from a collection, ``(2, effects)``."""
         aggregates = list(counted.values())
-        if not aggregates:
-            return np.full((2, len(self.effect_names())), np.nan)
-        outcome = outcome_of(self.law, name, rough_shares(self.law, aggregates))
+        if not aggregates:  # nobody was drawn
+            return self._no_estimates()
+        shares = rough_shares(self.law, aggregates)
+        outcome = outcome_of(self.law, name, shares)
         reported = outcome.pattern_sums(aggregates)
         sums = reported.among(list(counted), len(self.cells.patterns))
         return self._estimates(outcome, sums)
+
+    def _no_estimates(self) -> Array:
+        """What a collection without a fit gives, ``(2, effects)``: NaN."""
+        return np.full((2, len(self.effect_names())), np.nan)
 
     def _estimates(self, outcome: Outcome, sums: PatternSums) -> Array:
         """Value and p of each effect, ``(2, effects)``; NaN where nothing finite fits."""
         try:
             fitted = self.design.fit(outcome, sums)
         except (ConvergenceError, InputError):
-            return np.full((2, len(self.effect_names())), np.nan)
-        effects = self.design.average_effects(fitted)
-        values = [effect.value for effect in effects]
-        tests = [effect.p for effect in effects]
-        return np.array(
-            [[*values, *fitted.coefficients], [*tests, *fitted.coefficient_tests()]]
-        )
+            return self._no_estimates()
+        values = []
+        tests = []
+        for effect in self.design.average_effects(fitted):
+            values.append(effect.value)
+            tests.append(effect.p)
+        values += fitted.coefficients.tolist()
+        tests += fitted.coefficient_tests().tolist()
+        return np.array([values, tests])
 
 
 def _bernoulli_variance(share: Array) -> Array:
@@ -545,7 +557,9 @@ def _powers(trial: _QuestionTrial, fits: Mapping[str, _Fits]) -> Iterator[Effect
         for k, (kind, name) in enumerate(trial.effect_names()):
             if name == CONSTANT:
                 continue
+            # Where nothing fitted p is NaN, and below no level.
             told_apart = fit.p[:, k] < LEVEL
+            told_apart_directly = fit.direct_p[:, k] < LEVEL
             values = fit.values[fitted, k]
             yield EffectPower(
                 question=trial.law.name,
@@ -558,7 +572,7 @@ def _powers(trial: _QuestionTrial, fits: Mapping[str, _Fits]) -> Iterator[Effect
                 mean=float(values.mean()) if values.size else None,
                 deviation=float(values.std(ddof=1)) if values.size > 1 else None,
                 without_privacy=None if np.isnan(in_file[k]) else float(in_file[k]),
-                told_apart_without_privacy=float((fit.direct_p[:, k] < LEVEL).mean()),
+                told_apart_without_privacy=float(told_apart_directly.mean()),
             )
 
 

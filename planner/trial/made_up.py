@@ -74,14 +74,20 @@ def made_up_numbers(
     ``missing`` is the share of the people who have none; theirs is NaN.
     """
     domain = question.domain
-    mean = domain.center if question.mean is None else question.mean
-    spread = _SPREAD * domain.radius if question.sd is None else question.sd
-    step = (domain.upper - domain.lower) / _STEPS
-    steps = np.rint((rng.normal(mean, spread, users) - domain.lower) / step)
+    mean = question.mean
+    if mean is None:
+        mean = domain.center
+    spread = question.sd
+    if spread is None:
+        spread = _SPREAD * domain.radius
+    width = domain.upper - domain.lower
+    step = width / _STEPS
+    drawn = rng.normal(mean, spread, users)
+    steps = np.rint((drawn - domain.lower) / step)
     values = np.clip(domain.lower + step * steps, domain.lower, domain.upper)
     if domain.yes_no:
         # The share of "yes" that has this mean.
-        chance = (mean - domain.lower) / (domain.upper - domain.lower)
+        chance = (mean - domain.lower) / width
         values = np.where(rng.random(users) < chance, domain.upper, domain.lower)
     values[rng.random(users) < missing] = np.nan
     return values

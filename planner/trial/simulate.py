@@ -158,8 +158,14 @@ class Trial:
         tried: dict[str, Tried] = {}
         for name, law in _laws(planned).items():
             tried[name] = TriedMean(law, values, asked)
-        nobody = np.zeros(0, dtype=np.int64)
-        return cls(planned, asked, (), nobody, int(np.isnan(values).sum()), tried)
+        return cls(
+            planned=planned,
+            asked=asked,
+            labels=(),
+            people=np.zeros(0, dtype=np.int64),
+            missing=int(np.isnan(values).sum()),
+            _tried=tried,
+        )
 
     @classmethod
     def _of_counts(cls, planned: QuestionPlan, answers: AnswerCounts) -> Self:
@@ -178,7 +184,14 @@ class Trial:
         else:
             for name, law in _laws(planned).items():
                 tried[name] = TriedCounts(law, question, answers, asked)
-        return cls(planned, asked, labels, people, 0, tried)
+        return cls(
+            planned=planned,
+            asked=asked,
+            labels=labels,
+            people=people,
+            missing=0,
+            _tried=tried,
+        )
 
     @property
     def names(self) -> list[str]:
@@ -288,9 +301,10 @@ class Trial:
             moments = law.shape.second_moments
             return pair_tables(questions, self.labels, counts, cells.size, moments)
 
+        true_tables = of_counts(truth)
         tables = []
-        for estimated, true in zip(of_counts(estimates), of_counts(truth), strict=True):
-            tables.append((estimated, true.counts))
+        for k, estimated in enumerate(of_counts(estimates)):
+            tables.append((estimated, true_tables[k].counts))
         return tables
 
 
@@ -300,14 +314,23 @@ def _simulated(name: str, squares: Array, held: Array, predicted: float) -> Simu
     The error is ``sqrt(mean square)``, its standard error by the delta method that of the mean
     over twice the error.
     """
-    mean_square = float(squares.mean())
+    error = sqrt(float(squares.mean()))
     spread = None
     if squares.size > 1:
-        of_mean_square = float(squares.std(ddof=1)) / sqrt(squares.size)
-        spread = of_mean_square / max(2 * sqrt(mean_square), 1e-300)
+        deviation = float(squares.std(ddof=1))
+        error_of_mean_square = deviation / sqrt(squares.size)
+        spread = error_of_mean_square / max(2 * error, 1e-300)
     share_held = float(held.mean())
-    covered = None if isnan(share_held) else share_held
-    return Simulated(name, sqrt(mean_square), spread, sqrt(predicted), covered)
+    covered = None
+    if not isnan(share_held):  # of counts it is not asked
+        covered = share_held
+    return Simulated(
+        name=name,
+        error=error,
+        spread=spread,
+        predicted=sqrt(predicted),
+        covered=covered,
+    )
 
 
 def true_association(table: Array) -> float:
@@ -345,11 +368,13 @@ def _laws(planned: QuestionPlan) -> dict[str, CollectedLaw]:
 
 def _in_cells(question: NumberCells, answers: Array) -> AnswerCounts:
     """The people with each answer, of numbers that are put into cells."""
-    refusals = question.no_answer is not None
+    has_refusals = question.no_answer is not None
     domain = NumericDomain(question.lower, question.upper)
     size = len(question.ordered)
-    cells = cell_of(domain, size - refusals, answers, refusals=refusals)
-    return AnswerCounts(question.ordered, np.bincount(cells, minlength=size))
+    # The last answer is no cell where it is for those who give no number.
+    cells = cell_of(domain, size - has_refusals, answers, refusals=has_refusals)
+    counts = np.bincount(cells, minlength=size)
+    return AnswerCounts(question.ordered, counts)
 
 
 def _as_asked(planned: QuestionPlan, answers: AnswerCounts) -> AnswerCounts:

@@ -149,9 +149,9 @@ class TriedCounts:
             sets, reporting = self.asked.of_sets(self.answers.sets, rng)
             counts = sets.counts()
         counted = self.law.draw_aggregate(reporting, rng)
-        estimates = self.asked.scaled(self.law.shape.estimate(counted))
-        truth = counts.astype(np.float64)
-        return CountsOfSurvey(truth, self.law.asked.estimates(estimates))
+        raw = self.asked.scaled(self.law.shape.estimate(counted))
+        estimates = self.law.asked.estimates(raw)
+        return CountsOfSurvey(counts.astype(np.float64), estimates)
 
     @property
     def _share_asked(self) -> float:
@@ -194,8 +194,10 @@ class TriedCounts:
         weights = np.repeat(importance, [level.item_count for level in levels])
         if getattr(self.question, "criterion", "total") != "minimax":
             return weights
-        worst = np.argmax(weights * self._expected)
-        return np.where(np.arange(weights.size) == worst, weights, 0.0)
+        worst = int(np.argmax(weights * self._expected))
+        of_worst = np.zeros(weights.size)
+        of_worst[worst] = weights[worst]
+        return of_worst
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,11 +233,13 @@ class TriedOrdered:
         """The error of one survey."""
         everybody, reports = self._drawn(rng)
         estimates = self._estimates(reports)
-        off = self._scale * self._directions @ (estimates.values - self._truth)
-        square = float(np.square(off).sum())
+        deviation = estimates.values - self._truth
+        error = self._scale * self._directions @ deviation
+        square = float(np.square(error).sum())
         if self.question.of_mean:
             mean = mean_of_scores(estimates, CONFIDENCE)
-            true_mean = self.channel.wanted[0] @ everybody / everybody.sum()
+            scores = self.channel.wanted[0]
+            true_mean = scores @ everybody / everybody.sum()
             return Gap(square, bool(mean.lower <= true_mean <= mean.upper))
         # Limits are of the people asked, so the band is held against their own shares.
         answers = everybody.size - self._has_refusals
@@ -248,8 +252,10 @@ class TriedOrdered:
         _, reports = self._drawn(rng)
         if not self.question.of_mean:
             return self._estimated_shares(reports)
-        mean = mean_of_scores(self._estimates(reports), CONFIDENCE)
-        return OneSurvey.of_mean(float(self._truth[0]), mean, "mean of scores")
+        estimates = self._estimates(reports)
+        mean = mean_of_scores(estimates, CONFIDENCE)
+        true_mean = float(self._truth[0])
+        return OneSurvey.of_mean(true_mean, mean, "mean of scores")
 
     def _drawn(self, rng: np.random.Generator) -> tuple[Whole, Whole]:
         """How many of those whom limits are about have each answer, and counts of reports."""
@@ -317,9 +323,8 @@ class TriedMean:
     def predicted(self) -> float:
         """To first order a mean's sampling error is that of the deviations, over who answers."""
         deviations = self._answered - self._truth
-        sampling = self.asked.sampling_variance(
-            deviations.sum(), np.square(deviations).sum()
-        )
+        squares = np.square(deviations)
+        sampling = self.asked.sampling_variance(deviations.sum(), squares.sum())
         answering = self.asked.fraction * self._answered.size
         noise = self.law.variance(self.values).mean / self.asked.fraction
         return float(noise + float(sampling) / answering**2)
@@ -330,12 +335,15 @@ class TriedMean:
         value = mean.value
         if value is None:
             value = (mean.lower + mean.upper) / 2
+        # Limits are of the people asked, so they are held against their own mean.
         numbers, _ = self._distinct
-        given = ~np.isnan(numbers)
-        people = max(1, int(everybody[given].sum()))
-        true_mean = float(numbers[given] @ everybody[given]) / people
+        is_given = ~np.isnan(numbers)
+        answering = everybody[is_given]
+        total = float(numbers[is_given] @ answering)
+        true_mean = total / max(1, int(answering.sum()))
         held = bool(mean.lower <= true_mean <= mean.upper)
-        return Gap(float((value - self._truth) ** 2), held)
+        square = float((value - self._truth) ** 2)
+        return Gap(square, held)
 
     def picture(self, rng: np.random.Generator) -> OneSurvey:
         """What one survey shows."""
@@ -346,9 +354,11 @@ class TriedMean:
         """How many of those whom limits are about have each number, and the estimated mean."""
         _, people = self._distinct
         everybody, reporting = self.asked.of_counts(people, rng)
-        counts = rng.multinomial(reporting, self._output_law).sum(axis=0)
-        raw = self.law.shape.estimate(Aggregate(int(counts.sum()), counts))
-        return everybody, self.law.asked.estimates(self.asked.scaled(raw)).mean
+        reports_by_number = rng.multinomial(reporting, self._output_law)
+        counts = reports_by_number.sum(axis=0)
+        counted = Aggregate(int(counts.sum()), counts)
+        raw = self.asked.scaled(self.law.shape.estimate(counted))
+        return everybody, self.law.asked.estimates(raw).mean
 
     @cached_property
     def _distinct(self) -> tuple[Array, Whole]:
