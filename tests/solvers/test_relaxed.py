@@ -215,7 +215,14 @@ def test_levels_of_a_group_weigh_alike_and_cost_about_as_much():
     assert np.ptp(asked.policy.epsilons[groups == groups[1]]) < 0.1
 
 
-@pytest.mark.parametrize(("rule", "levels"), [("min", 6), ("min", 12), ("avg", 6)])
+@pytest.mark.parametrize(
+    ("rule", "levels"),
+    [
+        ("min", 6),
+        ("min", 12),
+        ("avg", 6),
+    ],
+)
 def test_bounds_of_tiny_budgets_keep_their_digits(rule, levels):
     """Errors grow with the inverse square of small budgets, their bounds as well."""
     scaled = []
