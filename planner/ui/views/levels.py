@@ -36,6 +36,13 @@ _REMOVE_WIDTH = 0.4
 _FIELD = re.compile(
     r"level-(?P<number>\d{1,4})-(?P<row>\d{1,5})-(?P<key>[a-z_]+)(-\d+)?"
 )
+# What the first blank row says of its fields.
+_BEGINS = {
+    "name": "another level",
+    "epsilon": "budget",
+    "items": "answers",
+    "item_count": "or how many",
+}
 _NEEDED = ("name", "epsilon", "items", "yes_counts")
 
 
@@ -134,8 +141,8 @@ def _cell(
     placeholder = cell.empty
     if is_blank:
         placeholder = ""
-        if key == "name" and row == len(levels):
-            placeholder = "another level"
+        if row == len(levels):  # in a narrow window no label stands above these fields
+            placeholder = _BEGINS.get(key, "")
     elif key in _NEEDED and not levels[row].get("item_count"):
         placeholder = "needed"
     label = cell.short_label
