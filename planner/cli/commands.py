@@ -7,9 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from planner import __version__
 from planner.cli import deployment, planning
@@ -84,13 +85,26 @@ _COMMANDS: dict[Callable[..., None], str] = {
     deployment.difference: "difference last.json reports-last this.json reports-this",
     deployment.audit: "audit params.json --answer tea --answer rice -- node client.mjs",
 }
+
+
+class _Command(TyperCommand):
+    """A command whose usage names its arguments as they are typed, without braces."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # click's, or typer's copy
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece.replace("{", "").replace("}", "") for piece in pieces]
+
+
 for _command, _example in _COMMANDS.items():
-    app.command(epilog=f"Example: ldp-planner {_example}")(_command)
-app.command("import", epilog="Example: ldp-planner import form.xlsx --out survey.toml")(
-    planning.import_form
-)
+    app.command(cls=_Command, epilog=f"Example: ldp-planner {_example}")(_command)
+app.command(
+    "import",
+    cls=_Command,
+    epilog="Example: ldp-planner import form.xlsx --out survey.toml",
+)(planning.import_form)
 app.command(
     "app",
+    cls=_Command,
     short_help="Open the app in the browser.",
     epilog="Example: ldp-planner app --port 8600",
 )(open_app)

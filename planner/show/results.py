@@ -417,6 +417,15 @@ def _told_apart(rows: DataFrame) -> str:
     )
 
 
+def _answer_of(row: Any) -> str:
+    """An answer, with the part or the round that it is of: two parts may have it."""
+    if not row.of:
+        return str(row.answer)
+    if row.of.endswith(UP_TO):
+        return f"{row.of} {row.answer}"
+    return f"{row.of}: {row.answer}"
+
+
 def _groups(of_question: DataFrame, confidence: float) -> Iterator[Block]:
     """Groups side by side, and the differences of every two."""
     groups = of_question[
@@ -435,7 +444,7 @@ def _groups(of_question: DataFrame, confidence: float) -> Iterator[Block]:
         between = gaps["group"].str.partition(": ")[2]
         columns = [
             column("between", between),
-            column("answer", gaps["answer"]),
+            column("answer", list(map(_answer_of, gaps.itertuples()))),
             column("difference", map(_gap, gaps.itertuples()), str),
             column("p", gaps["p"], ".2g"),
         ]

@@ -386,6 +386,9 @@ def read_document(text: str, source: str | Path = "survey") -> Document:
             source, "is nested too deeply", "Survey files need six tables."
         ) from error
     except ValueError as error:  # TOML's own, or a whole number of thousands of digits
+        if text.lstrip().startswith("{"):
+            remedy = "Name the survey's own file."
+            raise FileError(source, "is JSON, and a survey is TOML", remedy) from error
         # Python's advice on its own limits is not for whoever writes a survey.
         advice = "; use sys.set_int_max_str_digits() to increase the limit"
         reason = str(error).replace(advice, "")

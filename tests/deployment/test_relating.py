@@ -16,6 +16,7 @@ from planner.deployment.questionnaire import questionnaire
 from planner.show.blocks import Sentence, Table
 from planner.show.results import result_blocks
 from planner.survey.survey import survey_from_text, survey_text
+from tests.cli.running import shown
 from tests.refusals import refused
 
 YES_NO = ("yes", "no")
@@ -146,6 +147,19 @@ def test_gamma_and_shares_up_to_an_answer_are_shown(scales):
     assert "Goodman and Kruskal's gamma -0." in said
     titles = [block.title for block in blocks if isinstance(block, Table)]
     assert "pain up to" in titles
+
+
+def test_a_difference_says_which_part_its_answer_is_of(scales, tmp_path):
+    _, parameters, *_ = scales
+    file = tmp_path / "parameters.json"
+    file.write_text(parameters.to_json())
+    answers = tmp_path / "answers.csv"
+    answers.write_text("pain,mood\n" + "mild,low\nnone,high\n" * 30)
+    reports = tmp_path / "reports.parquet"
+    perturb_file(parameters, answers, reports)
+    text = shown("difference", file, reports, file, reports)
+    assert "pain: mild" in text
+    assert "pain up to mild" in text
 
 
 def test_a_scale_of_a_joint_question_is_asked_in_its_order(scales):
