@@ -67,6 +67,10 @@ SMOKES = Categorical(
 JOINT = ONE.replacing(
     questions=(*ONE.questions, SMOKES, Joint("both", ("colour", "smokes")))
 )
+PAIN = Ordinal("pain", all_of("much", "none", "some"), order=("none", "some", "much"))
+SCALES = ONE.replacing(
+    questions=(*ONE.questions, PAIN, Joint("both", ("colour", "pain")))
+)
 ROUNDS = ONE.replacing(questions=(ONE.questions[0].replacing(rounds=AskedAgain(3)),))
 AGAIN = AskedAgain(3, 1, times_open=True)
 OPEN = ONE.replacing(questions=(ONE.questions[0].replacing(rounds=AGAIN),))
@@ -223,6 +227,24 @@ def test_a_joint_question_is_asked_as_its_parts_and_sends_one_report(person, hos
     press(page, RANDOMISE)
     heading(page, "What will be sent")
     assert "“green / Never”" in page.locator("main").inner_text()
+    press(page, "Send")
+    heading(page, "Thank you")
+    assert [json.loads(line)["question"] for line in host.lines] == ["both"]
+
+
+def test_a_scale_of_a_joint_question_is_asked_in_its_order(person, host):
+    page = opened(person, host.page(made(SCALES)))
+    asked = page.get_by_role("group", name="pain").last
+    labels = [
+        text.strip()
+        for text in asked.get_by_role("radio").locator("..").all_inner_texts()
+    ]
+    assert labels[:3] == ["none", "some", "much"]
+    asked.get_by_label("some").check()
+    page.get_by_role("group", name="colour").last.get_by_label("red").check()
+    press(page, RANDOMISE)
+    heading(page, "What will be sent")
+    assert "“red / some”" in page.locator("main").inner_text()
     press(page, "Send")
     heading(page, "Thank you")
     assert [json.loads(line)["question"] for line in host.lines] == ["both"]
