@@ -43,11 +43,13 @@ class BernoulliRows:
         # Lanes beyond the last bit get any threshold; they are masked at the end.
         lanes = np.full(64 * self._words, values[-1], dtype=np.uint32)
         lanes[: values.size] = values
-        self._mask = pack(np.ones((1, values.size), dtype=np.uint8))[0, -1]
+        every_bit = np.ones((1, values.size), dtype=np.uint8)
+        self._mask = pack(every_bit)[0, -1]
         self._last_digits = lanes & np.uint32(2**_LAST_BITS - 1)
         # Digits of all lanes from the lowest that is compared in words, shape (digits, words).
-        shifts = np.arange(_LAST_BITS, DENOMINATOR_BITS, dtype=np.uint32)[:, None]
-        digits = pack((lanes >> shifts) & np.uint32(1))
+        shifts = np.arange(_LAST_BITS, DENOMINATOR_BITS, dtype=np.uint32)
+        digits_of_lanes = (lanes >> shifts[:, None]) & np.uint32(1)
+        digits = pack(digits_of_lanes)
         self._second = digits[:_SECOND_BITS]
         # A whole chunk's digits: long loops are fast loops.
         self._first = [_uniform(digit, rows) for digit in digits[_SECOND_BITS:]]
@@ -56,14 +58,16 @@ class BernoulliRows:
         """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``."""
         flat = out.reshape(-1)
         undecided = _compare(flat, self._first, words)
+        # The second stage draws for the words alone in which a lane is still undecided.
         open_words = np.flatnonzero(undecided)
-        lanes = undecided[open_words]
+        open_lanes = undecided[open_words]
         column = open_words % self._words
         drawn = np.empty(open_words.size, dtype=np.uint64)
         digits = [digit[column] for digit in self._second]
-        undecided = _compare(drawn, digits, words) & lanes
+        undecided = _compare(drawn, digits, words)
+        undecided &= open_lanes
         self.finish(drawn, undecided, column, words)
-        flat[open_words] |= drawn & lanes
+        flat[open_words] |= drawn & open_lanes
         out[:, -1] &= self._mask
 
     def finish(
@@ -73,17 +77,21 @@ class BernoulliRows:
         some = np.flatnonzero(undecided)
         bits = unpack(undecided[some, None], 64)
         row, lane = np.nonzero(bits)
-        last_digits = self._last_digits[column[some[row]] * 64 + lane]
+        item = 64 * column[some[row]] + lane
+        last_digits = self._last_digits[item]
         drawn = words.half(row.size) >> np.uint32(32 - _LAST_BITS)
         bits[row, lane] = drawn < last_digits
-        flat[some] |= pack(bits)[:, 0]
+        packed = pack(bits)
+        flat[some] |= packed[:, 0]
 
 
 def _uniform(digit: Packed, rows: int) -> Packed | bool:
     """The digit of a chunk's lanes; a plain bool if all lanes have the same, as often."""
     if not digit.any():
         return False
-    return True if not (~digit).any() else np.tile(digit, rows)
+    if not (~digit).any():
+        return True
+    return np.tile(digit, rows)
 
 
 def _compare(flat: Packed, digits: Sequence[Packed | bool], words: Words) -> Packed:
@@ -93,6 +101,7 @@ def _compare(flat: Packed, digits: Sequence[Packed | bool], words: Words) -> Pac
     well say where digits agree, so that lanes with digit 0 take one operation.
     """
     flat[:] = 0
+    # Lanes decided by a digit that is 1 somewhere, and lanes where all that are 0 everywhere agree.
     decided = np.zeros_like(flat)
     agreed = np.full_like(flat, ~np.uint64(0))
     for digit in digits:
@@ -117,19 +126,23 @@ def draw_reports(
     """Packed unary reports for checked item numbers; ``a``, ``b`` over 2^32, one per item."""
     width = words_for(a.size)
     chunk = rows_at_once(CHUNK_WORDS, width)
-    reports = np.empty((true.size, width), dtype=np.uint64)
-    noise = BernoulliRows(b, min(chunk, true.size))
-    children = words.split(-(-true.size // chunk))
+    people = true.size
+    reports = np.empty((people, width), dtype=np.uint64)
+    noise = BernoulliRows(b, min(chunk, people))
+    chunk_count = -(-people // chunk)
+    children = words.split(chunk_count)
 
     def draw(part: slice, i: int) -> None:
         rows = reports[part]
         items = true[part]
         noise.fill(rows, children[i])
         heads = children[i].half(items.size) < a[items]
-        own_words = (np.arange(items.size), items >> 6)
-        shift = (items & 63).astype(np.uint64)
-        rows[own_words] &= ~(np.uint64(1) << shift)  # the true bit has its own law
-        rows[own_words] |= heads.astype(np.uint64) << shift
+        # The true bit has a law of its own: what was drawn for it is replaced.
+        row = np.arange(items.size)
+        word = items >> 6
+        lane = (items & 63).astype(np.uint64)
+        rows[row, word] &= ~(np.uint64(1) << lane)
+        rows[row, word] |= heads.astype(np.uint64) << lane
 
-    map_rows(draw, true.size, chunk)
+    map_rows(draw, people, chunk)
     return reports

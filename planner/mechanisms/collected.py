@@ -66,9 +66,9 @@ class Collected(Shape):
         if self.levels.dummies and len(support) == len(self.levels.names):
             support = [*support, support[self.levels.dummy_level]]
         counts = [member.elements for member in self.levels.members]
-        own_chances, other_chances = np.repeat(
-            np.array(support, dtype=np.float64), counts, axis=0
-        ).T
+        by_level = np.array(support, dtype=np.float64)  # (levels, 2)
+        by_element = np.repeat(by_level, counts, axis=0)
+        (own_chances, other_chances) = by_element.T
         return own_chances, other_chances
 
     def estimate(self, counted: Aggregate) -> Found:
@@ -82,11 +82,13 @@ class Collected(Shape):
     def variance(self, users: int, once: Array, twice: Array) -> Array:
         """Exact variance of counts of the first elements, in people squared.
 
-        ``once`` and ``twice`` are sums over the people of the chance that the own element is this
-        one, and of its square.
+        ``once`` and ``twice`` are sums over the people of the chance ``P`` that the own element is
+        this one, and of its square: ``n noise + sum P (1 + signal) - sum P^2``, with the terms of
+        :mod:`planner.policy.logodds`. Where ``P`` is 1 or 0 it is the formula of the module.
         """
+        (own_chances, other_chances) = self.chances
         noise, signal = logodds.noise_and_signal(
-            *(chances[: once.size] for chances in self.chances)
+            own_chances[: once.size], other_chances[: once.size]
         )
         return np.asarray(users * noise + once * (1 + signal) - twice)
 
@@ -96,8 +98,11 @@ class Collected(Shape):
         Of a person drawn from ``shares`` of the elements. Here reports support two elements
         independently, given the own one.
         """
-        noise, signal = logodds.noise_and_signal(*self.chances)
-        return np.asarray((sums * (noise + shares * (1 + signal))) @ sums.T)
+        (own_chances, other_chances) = self.chances
+        noise, signal = logodds.noise_and_signal(own_chances, other_chances)
+        # E[T_k^2] of what a report adds to element k; E[T_j T_k] is 0, as one of them is not own.
+        mean_squares = noise + shares * (1 + signal)
+        return np.asarray((sums * mean_squares) @ sums.T)
 
     def weight_squares(self, counted: Aggregate) -> Array:
         """``sum T_k^2`` over the reports, ``T_k`` what each adds to the count of element ``k``.
@@ -117,7 +122,9 @@ class Collected(Shape):
         """
         n = int(people.sum())
         (a, b) = self.chances
-        return Aggregate(n, rng.binomial(people, a) + rng.binomial(n - people, b))
+        from_holders = rng.binomial(people, a)
+        from_others = rng.binomial(n - people, b)
+        return Aggregate(n, from_holders + from_others)
 
 
 class BitsCollected(bits.Bits, Collected):
@@ -127,8 +134,11 @@ class BitsCollected(bits.Bits, Collected):
         return PackedCounter(self.levels.elements)
 
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
-        a, b = (np.array(column, dtype=np.uint32) for column in self._thresholds)
-        return [as_bytes(draw_reports(elements, a, b, words))]
+        (own_thresholds, other_thresholds) = self._thresholds
+        a = np.array(own_thresholds, dtype=np.uint32)
+        b = np.array(other_thresholds, dtype=np.uint32)
+        reports = draw_reports(elements, a, b, words)
+        return [as_bytes(reports)]
 
 
 class RowsCollected(rows.Rows, Collected):
@@ -138,27 +148,26 @@ class RowsCollected(rows.Rows, Collected):
         return CellCounter(self.cells, "<u2")
 
     def estimate(self, counted: Aggregate) -> Found:
-        starts = np.cumsum([0, *self.blocks])[:-1]
-        shares = (
-            np.add.reduceat(self.rows[0], starts) / DENOMINATOR
-            if self.blocks
-            else [1.0]
-        )
         values = np.array(self.values)
-        blocks = list(zip(self.blocks, shares, strict=False))
-        law = ReportLaw(
-            np.array(self.rows) / DENOMINATOR, values, counted.users, self.blocks
-        )
-        return wanted_estimates(values, counted.counts, blocks)._replace(law=law)
+        chances = np.array(self.rows) / DENOMINATOR
+        blocks = list[tuple[int, float]]()
+        if self.blocks:
+            starts = np.cumsum([0, *self.blocks])[:-1]
+            # A block has the same share whatever the answer: that of the first row is of all.
+            shares = np.add.reduceat(self.rows[0], starts) / DENOMINATOR
+            blocks = list(zip(self.blocks, shares.tolist(), strict=True))
+        law = ReportLaw(chances, values, counted.users, self.blocks)
+        estimates = wanted_estimates(values, counted.counts, blocks)
+        return estimates._replace(law=law)
 
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
+        # One search for all answers: the cumulated integers of answer x begin at x 2^32.
         ends = np.cumsum(np.array(self.rows), axis=1)
         ends += np.arange(len(self.rows))[:, None] * DENOMINATOR
         word = elements * DENOMINATOR + words.half(elements.size)
-        drawn = (
-            np.searchsorted(ends.ravel(), word, side="right") - elements * self.cells
-        )
-        return [as_bytes(drawn.astype("<u2")[:, None])]
+        cell = np.searchsorted(ends.ravel(), word, side="right")
+        reports = cell - elements * self.cells
+        return [as_bytes(reports.astype("<u2")[:, None])]
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says, all cells together."""
@@ -173,25 +182,32 @@ class HashCollected(hashing.Hash, Collected):
         return SumCounter(self.levels.total, self._supports)
 
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
-        seeds = words.half(elements.size)
+        people = elements.size
+        seeds = words.half(people)
         hashed = xxh32(elements.astype(np.uint32), seeds) % np.uint32(self.values)
-        honest = words.half(elements.size) < self.truth
-        reported = np.where(honest, hashed, words.below(self.values, elements.size))
-        return [as_bytes(np.column_stack([seeds, reported.astype(np.uint32)]))]
+        is_honest = words.half(people) < self.truth
+        any_value = words.below(self.values, people)
+        reported = np.where(is_honest, hashed, any_value)
+        pairs = np.column_stack([seeds, reported.astype(np.uint32)])
+        return [as_bytes(pairs)]
 
     def _supports(self, reports: Reports) -> Whole:
-        pairs = reports.view("<u4").astype(np.uint32)
+        """How many of the reports support each item: those whose value it is hashed to."""
+        pairs = reports.view("<u4").astype(
+            np.uint32
+        )  # a report: its seed and its value
         require_below(pairs[:, 1], self.values)
         items = np.arange(self.levels.total, dtype=np.uint32)
 
         def support(part: slice, _: int) -> Whole:
-            seeds, reported = pairs[part].T[:, :, None]
-            return np.sum(
-                xxh32(items, seeds) % np.uint32(self.values) == reported, axis=0
-            )
+            seeds = pairs[part, 0, None]
+            reported = pairs[part, 1, None]
+            hashed = xxh32(items, seeds) % np.uint32(self.values)  # (reports, items)
+            return np.sum(hashed == reported, axis=0)
 
         chunk = rows_at_once(_CHUNK_CELLS, self.levels.total)
-        return np.asarray(np.sum(map_rows(support, len(pairs), chunk), axis=0))
+        by_chunk = map_rows(support, len(pairs), chunk)
+        return np.asarray(np.sum(by_chunk, axis=0))
 
 
 class DieCollected(die.Die, Collected):
@@ -204,11 +220,16 @@ class DieCollected(die.Die, Collected):
         return self.mechanism.estimate(counted)
 
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
+        # One throw decides both rounds: the last face is that of those who are sampled.
         edges = np.cumsum([self.zero, *self.decoys])
         face = np.searchsorted(edges, words.half(elements.size), side="right")
-        sampled = face == edges.size
-        faces = (np.where(sampled, values, face) for values in (0, elements))
-        return [as_bytes(numbers.astype("<u4")[:, None]) for numbers in faces]
+        is_sampled = face == edges.size
+        first = np.where(is_sampled, 0, face)
+        second = np.where(is_sampled, elements, face)
+        return [
+            as_bytes(first.astype("<u4")[:, None]),
+            as_bytes(second.astype("<u4")[:, None]),
+        ]
 
     @cached_property
     def mechanism(self) -> SamplingPrivacy:
@@ -225,15 +246,27 @@ class DieCollected(die.Die, Collected):
 def linear_estimates(
     counted: Aggregate, own_chances: Array, other_chances: Array
 ) -> SupportEstimates:
-    """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``."""
+    """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``.
+
+    The variance is ``n noise + c signal`` (IDUE paper, eq. 8; :mod:`planner.policy.logodds`), with
+    the estimate, limited to ``[0, n]``, in place of the true count ``c``. Null standard errors are
+    those with ``c = 0``.
+    """
     counted.require(own_chances.shape)
     n = counted.users
     (noise, signal) = logodds.noise_and_signal(own_chances, other_chances)
-    values = (counted.counts - n * other_chances) / (own_chances - other_chances)
-    errors = np.sqrt(n * noise + np.clip(values, 0, n) * signal)
-    null = np.sqrt(n * noise)
+    by_chance = n * other_chances
+    values = (counted.counts - by_chance) / (own_chances - other_chances)
+    noise_variance = n * noise
+    variances = noise_variance + np.clip(values, 0, n) * signal
     return SupportEstimates(
-        values, errors, null, n, counted.counts, own_chances, other_chances
+        values,
+        np.sqrt(variances),
+        np.sqrt(noise_variance),
+        n,
+        counted.counts,
+        own_chances,
+        other_chances,
     )
 
 
@@ -246,7 +279,8 @@ def xxh32(number: NDArray[np.uint32], seed: NDArray[np.uint32]) -> NDArray[np.ui
     """XXH32 of four little-endian bytes, for whole arrays (broadcast) of numbers and seeds.
 
     The reference libraries hash one buffer a call; this is their algorithm for a
-    four-byte buffer, and the tests compare the two.
+    four-byte buffer, and the tests compare the two. The constants are its primes 5, 3, 4 and 2, in
+    this order, and 4 is the buffer's length; products and sums are modulo 2^32.
 
     Examples
     --------
@@ -254,8 +288,13 @@ def xxh32(number: NDArray[np.uint32], seed: NDArray[np.uint32]) -> NDArray[np.ui
     '0x57848006'
     """
     u = np.uint32
-    h = seed + u(374761393) + u(4) + number * u(3266489917)
-    h = ((h << u(17)) | (h >> u(15))) * u(668265263)
-    h = (h ^ (h >> u(15))) * u(2246822519)
-    h = (h ^ (h >> u(13))) * u(3266489917)
+    h = seed + u(374761393) + u(4)
+    h = h + number * u(3266489917)
+    rotated = (h << u(17)) | (h >> u(15))
+    h = rotated * u(668265263)
+    # The avalanche: every bit of the state reaches every bit of the hash.
+    h = h ^ (h >> u(15))
+    h = h * u(2246822519)
+    h = h ^ (h >> u(13))
+    h = h * u(3266489917)
     return h ^ (h >> u(16))

@@ -56,26 +56,34 @@ def round_inward(
     a: Sequence[float], b: Sequence[float], levels: Levels
 ) -> tuple[list[int], list[int]]:
     """A table's integers, ``a`` rounded down and ``b`` up, that keep every pair's budget."""
-    low = [min(floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
-    high = [max(ceil(value * DENOMINATOR), 1) for value in b]
+    own = [min(floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
+    other = [max(ceil(value * DENOMINATOR), 1) for value in b]
     for _ in range(1 + _MAX_STEPS):
-        for i, (top, bottom) in enumerate(zip(low, high, strict=True)):
-            if bottom >= top:
-                allowed = (
-                    "large enough for probabilities that differ by more than 2^-32"
-                )
-                remedy = "Raise the smallest budgets, or leave out the levels that force them."
-                raise InputError(f"epsilons[{i}]", levels.epsilons[i], allowed, remedy)
+        _require_apart(own, other, levels)
         try:
-            check_unary(low, high, levels)
+            check_unary(own, other, levels)
         except PairViolation as broken:
+            # The pair's probabilities move one unit towards each other; then all is checked again.
             for i in {broken.first, broken.second}:
-                level = levels.dummy_level if i == len(low) else i
-                low[level] -= 1
-                high[level] += 1
+                level = i
+                if i == len(own):  # dummies, which have their level's probabilities
+                    level = levels.dummy_level
+                own[level] -= 1
+                other[level] += 1
             continue
-        return low, high
+        return own, other
     raise VerificationError("The probabilities break the policy by more than rounding")
+
+
+def _require_apart(own: Sequence[int], other: Sequence[int], levels: Levels) -> None:
+    """InputError that names the first level whose bit says nothing: ``a`` is not above ``b``."""
+    for i, (own_units, other_units) in enumerate(zip(own, other, strict=True)):
+        if other_units >= own_units:
+            allowed = "large enough for probabilities that differ by more than 2^-32"
+            remedy = (
+                "Raise the smallest budgets, or leave out the levels that force them."
+            )
+            raise InputError(f"epsilons[{i}]", levels.epsilons[i], allowed, remedy)
 
 
 def round_die(
@@ -86,14 +94,18 @@ def round_die(
     Those of multiples of 2^-32 are exactly these. InputError if nobody would be sampled.
     """
     units = [ceil(decoy * DENOMINATOR) for decoy in decoys]
-    others = ceil(zero * DENOMINATOR) + sum(units)
-    sampled = min(floor(sampling * DENOMINATOR), DENOMINATOR - others)
+    decoy_units = sum(units)
+    least_zero = ceil(zero * DENOMINATOR)
+    room = DENOMINATOR - least_zero - decoy_units
+    sampled = min(floor(sampling * DENOMINATOR), room)
     if sampled < 1:
         allowed = (
             "large enough to keep a multiple of 2^-32 once the decoys are rounded up"
         )
         raise InputError("sampling", sampling, allowed, "Sample more, or merge values.")
-    return sampled, DENOMINATOR - sum(units) - sampled, units
+    # What rounding leaves over goes to staying at 0: that output then says less than before.
+    stay = DENOMINATOR - decoy_units - sampled
+    return sampled, stay, units
 
 
 def likelihoods(item_counts: Whole, high_counts: Whole, integers: Whole) -> OutputTypes:
@@ -102,15 +114,22 @@ def likelihoods(item_counts: Whole, high_counts: Whole, integers: Whole) -> Outp
     ``integers / 2^32`` are the probabilities of a type and the own side; on a side of ``n`` of the
     level's ``m`` items a report's likelihood is ``m / n`` times as much.
     """
-    items = item_counts[:, None, None]
-    high = high_counts.T[:, :, None]
-    on_side = np.concatenate([items - high, high], axis=2)
-    value = integers * (items / np.maximum(on_side, 1) / DENOMINATOR)
+    items = item_counts[:, None, None]  # m
+    high_items = high_counts.T[:, :, None]
+    low_items = items - high_items
+    on_side = np.concatenate([low_items, high_items], axis=2)  # n, (levels, types, 2)
+    scale = items / np.maximum(on_side, 1) / DENOMINATOR
+    likelihood = integers * scale
     # A side on which nobody stands has no likelihood: it gets that of the other.
-    value = np.where(on_side > 0, value, value[:, :, ::-1])
-    low = value[:, :, 0].T
-    weights = np.ones(len(high_counts))
-    return OutputTypes(item_counts, weights, low, value[:, :, 1].T, high_counts)
+    of_other_side = likelihood[:, :, ::-1]
+    likelihood = np.where(on_side > 0, likelihood, of_other_side)
+    return OutputTypes(
+        item_counts,
+        weights=np.ones(len(high_counts)),
+        low=likelihood[:, :, 0].T,
+        high=likelihood[:, :, 1].T,
+        high_counts=high_counts,
+    )
 
 
 def drawn_design(design: SubsetDesign) -> SubsetDesign:
@@ -124,7 +143,8 @@ def drawn_design(design: SubsetDesign) -> SubsetDesign:
     (2, True)
     """
     groups = pooled(design.policy, design.groups)
-    types = likelihoods(groups.item_counts, *round_types(groups, design.types))
+    high_counts, integers = round_types(groups, design.types)
+    types = likelihoods(groups.item_counts, high_counts, integers)
     return replace(design, types=types)
 
 
@@ -154,45 +174,62 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
         total = float(row_sums[level])
         reason = f"The probabilities of level {level} sum to {total!r}, not to 1"
         raise VerificationError(reason, "Solve the design again.")
-    # n / m of each side: the share of a level's items that stand on it.
-    sides = np.stack([types.low_counts, types.high_counts], axis=2)
-    sides = sides * (types.high > 0)[..., None]
-    side_shares = sides.transpose(1, 0, 2) / types.item_counts[:, None, None]
-    r = bounds[finite].min() if finite.any() else math.log(2)
-    K = int((side_shares > 0).sum(axis=(1, 2)).max())
+    # n / m of each side: the share of a level's items that stand on it, (levels, types, 2).
+    is_possible = types.high > 0
+    on_side = np.stack([types.low_counts, types.high_counts], axis=2)
+    on_side = on_side * is_possible[..., None]
+    side_shares = on_side.transpose(1, 0, 2) / types.item_counts[:, None, None]
+    is_occupied = side_shares > 0
+    r = math.log(2)  # without a budget between any two levels, any r does
+    if finite.any():
+        r = float(bounds[finite].min())
+    # Of the rounding of K numbers the blank type gets less than K units, and what rows of unequal
+    # sums leave over; B_0 is as much as makes e^r times the least of it exceed the most.
+    K = int(is_occupied.sum(axis=(1, 2)).max())
     uneven = float(np.ptp(row_sums) / row_sums.max()) + _DOUBLES
-    B_0 = ceil((K + DENOMINATOR * uneven) / math.expm1(r)) + 1
-    M = 1 / np.where(side_shares > 0, side_shares, 1.0).min(axis=(0, 2))  # M_o
+    left_over = K + DENOMINATOR * uneven
+    B_0 = ceil(left_over / math.expm1(r)) + 1
+    smallest_shares = np.where(is_occupied, side_shares, 1.0).min(axis=(0, 2))
+    M = 1 / smallest_shares  # M_o
     room = max(DENOMINATOR - B_0, 1)  # D - B_0
+    # The silent law's part delta outweighs a unit of rounding and what the doubles are off by.
     grown = 1 + DENOMINATOR * (eta + _DOUBLES)
     delta = float(M.sum() * grown / (room * -math.expm1(-r)))
     if delta > _MOST_MIXED:
         allowed = "large enough for so many items on a grid of 2^-32"
         remedy = "Raise the smallest budgets, or merge items."
         raise InputError("epsilons", policy.epsilons.tolist(), allowed, remedy)
-    phi = M / M.sum()
+    phi = M / M.sum()  # phi_o
     silent = phi[:, None] * side_shares
     mixed = (1 - delta) * chances / row_sums.max() + delta * silent
     integers = np.zeros((row_sums.size, types.size + 1, 2), dtype=np.int64)
     integers[:, :-1] = np.floor(room * mixed)
     integers[:, -1, 0] = DENOMINATOR - integers.sum(axis=(1, 2))
-    return np.vstack([types.high_counts, 0 * types.item_counts]), integers
+    blank_counts = np.zeros_like(types.item_counts)
+    return np.vstack([types.high_counts, blank_counts]), integers
 
 
 def _without_equal_sides(types: OutputTypes) -> OutputTypes:
     """The same types, sides that tell nothing apart joined to one, the low one."""
-    differ = types.low < types.high * (1 - NO_SPLIT)
-    split = differ | (types.low_counts == 0)
-    high_counts = np.where(split & (types.high > 0), types.high_counts, 0)
-    low = np.where(split, types.low, np.minimum(types.means, types.high))
+    sides_differ = types.low < types.high * (1 - NO_SPLIT)
+    all_high = types.low_counts == 0
+    is_split = sides_differ | all_high
+    is_possible = types.high > 0
+    high_counts = np.where(is_split & is_possible, types.high_counts, 0)
+    # Joined, the low side has the mean likelihood; doubles must not lift it above the high one.
+    joined = np.minimum(types.means, types.high)
+    low = np.where(is_split, types.low, joined)
     return OutputTypes(types.item_counts, types.weights, low, types.high, high_counts)
 
 
 def _excess(types: OutputTypes, bounds: Array) -> float:
     """By which factor, less 1, the types exceed a pair's budget; next to nothing, or an error."""
     finite = np.isfinite(bounds)
-    over = np.fmax.reduce(types.pair_losses[finite] - bounds[finite], initial=0.0)
-    excess = float(np.expm1(over))
+    excesses = types.pair_losses[finite] - bounds[finite]  # nats
+    largest = np.fmax.reduce(
+        excesses, initial=0.0
+    )  # NaN of a level with a single item, which has no pair
+    excess = float(np.expm1(largest))
     if not excess <= _MOST_EXCESS:
         reason = f"The design exceeds a pair's budget by {excess:.3g} nats"
         remedy = "Do not deploy it: plan again with budgets that differ less."
@@ -216,26 +253,44 @@ def drawn_channel(channel: Channel) -> Channel:
     >>> round(drawn.worst_error / channel.worst_error - 1, 6)
     0.0
     """
-    scaled = channel.matrix * DENOMINATOR
-    whole = np.array_equal(scaled, np.rint(scaled)) and scaled.min() >= 1
-    if whole and (scaled.sum(axis=1) == DENOMINATOR).all():
+    if _is_on_grid(channel):
         return channel
     symbols, outputs = channel.matrix.shape
-    single_items = np.ones(symbols, dtype=np.int64)
-    likelihoods = channel.matrix.T
-    high = np.ones((outputs, symbols), dtype=np.int64)
-    types = OutputTypes(single_items, np.ones(outputs), likelihoods, likelihoods, high)
-    matrix = round_types(channel.policy, types)[1].sum(axis=2) / DENOMINATOR
-    estimator = np.column_stack([channel.estimator, np.zeros(len(channel.wanted))])
+    # Each symbol is the one item of a level, and each report a type with all of them high.
+    by_report = channel.matrix.T
+    types = OutputTypes(
+        item_counts=np.ones(symbols, dtype=np.int64),
+        weights=np.ones(outputs),
+        low=by_report,
+        high=by_report,
+        high_counts=np.ones((outputs, symbols), dtype=np.int64),
+    )
+    _, integers = round_types(channel.policy, types)
+    matrix = integers.sum(axis=2) / DENOMINATOR
+    # The blank report adds nothing before the estimator is made unbiased again.
+    of_blank = np.zeros(len(channel.wanted))
+    estimator = np.column_stack([channel.estimator, of_blank])
     estimator = nearest_unbiased(estimator, channel.wanted, matrix)
     drawn = replace(channel, matrix=matrix, estimator=estimator, certificate=None)
     proof = channel.certificate
     if proof is None:
         return drawn
+    # The bound is of all channels, those on the grid among them; only the error has moved.
     gap = max(0.0, drawn.worst_error / proof.lower_bound - 1)
-    return replace(drawn, certificate=Certificate(proof.lower_bound, gap, proof.over))
+    certificate = Certificate(proof.lower_bound, gap, proof.over)
+    return replace(drawn, certificate=certificate)
+
+
+def _is_on_grid(channel: Channel) -> bool:
+    """Whether all probabilities are positive multiples of 2^-32 that sum to 1 for each symbol."""
+    units = channel.matrix * DENOMINATOR
+    is_whole = np.array_equal(units, np.rint(units))
+    if not is_whole or units.min() < 1:
+        return False
+    return bool((units.sum(axis=1) == DENOMINATOR).all())
 
 
 def integers_of(channel: Channel) -> Whole:
     """``2^32 Pr[report | symbol]`` of a channel as drawn, shape ``(symbols, outputs)``."""
-    return np.rint(drawn_channel(channel).matrix * DENOMINATOR).astype(np.int64)
+    units = drawn_channel(channel).matrix * DENOMINATOR
+    return np.rint(units).astype(np.int64)

@@ -53,7 +53,8 @@ class Words:
 
         A word of 64 bits is taken again where it is in the last, incomplete run of its size.
         """
-        size = np.broadcast_to(np.asarray(sizes, dtype=np.uint64), (count,))
+        size = np.asarray(sizes, dtype=np.uint64)
+        size = np.broadcast_to(size, (count,))
         chosen = np.empty(count, dtype=np.int64)
         left = np.arange(count)
         while left.size:
@@ -61,7 +62,10 @@ class Words:
             modulus = size[left]
             rest = word % modulus
             chosen[left] = rest
-            left = left[word - rest > np.uint64(0) - modulus]
+            # A run begins at word - rest; it is complete if it begins at 2^64 - modulus or before.
+            run_start = word - rest
+            last_start = np.uint64(0) - modulus
+            left = left[run_start > last_start]
         return chosen
 
 
@@ -69,9 +73,13 @@ def system_words() -> Words:
     """Words of the operating system's generator."""
 
     def raw(count: int) -> NDArray[np.uint64]:
-        return np.frombuffer(secrets.token_bytes(8 * count), dtype=np.uint64)
+        octets = secrets.token_bytes(8 * count)
+        return np.frombuffer(octets, dtype=np.uint64)
 
-    words = Words(raw, lambda count: [words] * count)
+    def split(count: int) -> list[Words]:
+        return [words] * count
+
+    words = Words(raw, split)
     return words
 
 
@@ -79,11 +87,15 @@ def seeded_words(rng: np.random.Generator) -> Words:
     """Words of a generator, for simulations alone; chunks have children of it (SFC64)."""
     if isinstance(rng.bit_generator, np.random.MT19937):
         raise InputError("rng", "MT19937", "a generator of 64-bit words", "Use SFC64.")
-    raw = rng.bit_generator.random_raw
-    return Words(
-        lambda count: np.asarray(raw(count), dtype=np.uint64),
-        lambda count: [seeded_words(child) for child in spawn(rng, count)],
-    )
+    random_raw = rng.bit_generator.random_raw
+
+    def raw(count: int) -> NDArray[np.uint64]:
+        return np.asarray(random_raw(count), dtype=np.uint64)
+
+    def split(count: int) -> list[Words]:
+        return [seeded_words(child) for child in spawn(rng, count)]
+
+    return Words(raw, split)
 
 
 def spawn(rng: np.random.Generator, count: int) -> list[np.random.Generator]:
@@ -114,9 +126,15 @@ def map_rows(function: Callable[[slice, int], T], rows: int, chunk: int) -> list
     NumPy lets threads run side by side inside its loops. The chunks do not depend
     on the number of processors, hence neither do the results.
     """
-    parts = [slice(start, min(start + chunk, rows)) for start in range(0, rows, chunk)]
-    workers = min(len(parts), os.cpu_count() or 1)
+    parts = []
+    for start in range(0, rows, chunk):
+        end = min(start + chunk, rows)
+        parts.append(slice(start, end))
+    numbers = range(len(parts))
+    processors = os.cpu_count() or 1
+    workers = min(len(parts), processors)
     if workers <= 1:
-        return [function(part, i) for i, part in enumerate(parts)]
+        return list(map(function, parts, numbers))
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(function, parts, range(len(parts))))
+        results = pool.map(function, parts, numbers)
+        return list(results)
