@@ -485,7 +485,9 @@ class OrderedEstimates(WithDataFrame):
         reported = ReportSums.of_answers(self.law, chosen, values, self.shares)
         return DrawnEstimates(people, spread, spread, n, reported)
 
-    def quantile(self, share: float = 0.5) -> QuantileEstimate:
+    def quantile(
+        self, share: float = 0.5, *, population: bool = False
+    ) -> QuantileEstimate:
         """The answer at a quantile, with its limits at the stated confidence.
 
         They invert the limits of the share up to each answer: exact where these are.
@@ -494,13 +496,15 @@ class OrderedEstimates(WithDataFrame):
         ----------
         share:
             Strictly between 0 and 1 (else InputError); one half is the median.
+        population:
+            Whether limits are of the population that the people were drawn from.
         """
         if not 0 < share < 1:
             raise InputError(
                 "share", share, "strictly between 0 and 1", "Use 0.5 for the median."
             )
         up_to = np.tri(self.values.size, self.values.size + 1, dtype=np.bool_)
-        *_, lower, upper = self.among(up_to)
+        *_, lower, upper = self.among(up_to, population=population)
         # Below the first answer up to which the share may be so large, and above the last up to
         # which it may be smaller, the quantile misses with half the allowed chance each.
         least = np.flatnonzero(np.append(upper, 1.0) >= share)[0]

@@ -254,7 +254,7 @@ def ordered_rows(
     answers = answer_rows(estimates.users, rows)
 
     def of_population(confidence: float, together: bool) -> CountLimits:
-        """Limits of the shares by the law of people drawn; NaN of a mean score."""
+        """Limits by the law of people drawn of shares and quartiles; NaN of a mean score."""
         lower = np.full(len(rows), np.nan)
         upper = np.full(len(rows), np.nan)
         sure = replace(estimates, confidence=confidence)
@@ -268,12 +268,22 @@ def ordered_rows(
             share = _last_share(replace(none, confidence=confidence), population=True)
             lower[len(chosen)] = estimates.users * share.lower
             upper[len(chosen)] = estimates.users * share.upper
+        if edges is not None and not together:
+            first = len(rows) - len(_QUANTILES)
+            lower[first:], upper[first:] = _population_quartiles(sure, edges)
         return lower, upper
 
-    # Quartiles are not numbers of people: they neither add up nor have a variance of theirs.
-    drawn = answers.drawn.copy()
-    drawn[len(rows) - len(_QUANTILES) :] = np.nan
-    return replace(answers, drawn=drawn, of_population=of_population)
+    return replace(answers, of_population=of_population)
+
+
+def _population_quartiles(estimates: OrderedEstimates, edges: Array) -> CountLimits:
+    """Limits of a number's quartiles in the population, shape ``(3,)`` each."""
+    limits = []
+    for _, share in _QUANTILES:
+        _, *ends = number_at(estimates, edges, share, population=True)
+        limits.append(ends)
+    lower, upper = np.array(limits).T
+    return lower, upper
 
 
 SMOOTHED = "smoothed curve"
@@ -386,12 +396,17 @@ def end_names(edges: Array) -> list[str]:
 
 
 def number_at(
-    estimates: OrderedEstimates, edges: Array, share: float
+    estimates: OrderedEstimates,
+    edges: Array,
+    share: float,
+    *,
+    population: bool = False,
 ) -> tuple[float, float, float]:
     """The number up to which this share of people are, and its limits, from shares of its cells.
 
     On the consistent curve, which is straight within a cell. The limits are those of the cell it
-    is in, from its lower end to its upper one: wherever within their cells people are.
+    is in, from its lower end to its upper one: wherever within their cells people are. Of the
+    ``population`` that the people were drawn from, or of the people asked.
 
     Examples
     --------
@@ -407,7 +422,7 @@ def number_at(
     part = (share - up_to[cell]) / in_cell
     width = edges[cell + 1] - edges[cell]
     value = edges[cell] + part * width
-    quantile = estimates.quantile(share)
+    quantile = estimates.quantile(share, population=population)
     least = edges[estimates.answers.index(quantile.lower)]
     most = edges[estimates.answers.index(quantile.upper) + 1]
     return float(value), float(least), float(most)
@@ -519,7 +534,7 @@ def differences(
         lower = p1 - p2 - sqrt((p1 - l1)^2 + (u2 - p2)^2)
 
     and the chance is the one at which, scaled like normal limits, they touch 0. Of a total, which
-    grows with the people, nothing is said.
+    grows with the people, nothing is said, nor of quartiles.
 
     Examples
     --------
@@ -536,6 +551,8 @@ def differences(
     one_side = _of_share(first, confidence)
     other_side = _of_share(second, confidence)
     gap = one_side.value - other_side.value
+    # Limits of quartiles are ends of cells: they have no size that a chance could be read off.
+    gap[np.isnan(first["standard_error"])] = np.nan
     error = np.hypot(one_side.error, other_side.error)
     # The difference is least where the first is at its lower limit, the second at its upper.
     down = np.hypot(one_side.below, other_side.above)

@@ -496,6 +496,7 @@ class CollectedLaw(Law):
             return rows, rows.drawn
         anew = self.asked.rows(PopulationEstimates(*raw), confidence)["standard_error"]
         drawn = np.maximum(np.square(anew) - np.square(rows["standard_error"]), 0)
+        drawn = np.nan_to_num(drawn)  # quartiles have no standard error
         return replace(rows, drawn=np.where(np.isnan(rows.drawn), np.nan, drawn)), drawn
 
     def draw_many(self, codes: Sequence[Code], words: Words) -> list[Reports]:

@@ -175,16 +175,22 @@ class AnswerRateModel:
     def highest(self) -> float:
         """The largest budget that is shown: where 1 % of the people still answer."""
         last = float(self.preferences.quantile(0.99))
-        return min(MAX_EPSILON, last) if last > 0.1 else 1.0
+        if (
+            last <= 0.1
+        ):  # hardly anybody accepts any budget: show some of them all the same
+            return 1.0
+        return min(MAX_EPSILON, last)
 
     def budgets(self, besides: ArrayLike = ()) -> Array:
         """Some at which channels are solved, rising: even ones, kinks, and the ``besides``."""
+        # A best budget is often at a kink, where the answer rate jumps.
         kinks = self.preferences.kinks
         inside = kinks[(kinks > 0) & (kinks <= self.highest)]
         some_kinks = inside[:: 1 + kinks.size // _BUDGETS]
         step = self.highest / _BUDGETS
         even = step * np.arange(1, _BUDGETS + 1)
         besides = np.atleast_1d(besides)
+        # Even ones next to a budget that is wanted anyway would cost a channel each.
         distance = np.abs(even[:, None] - besides).min(axis=1, initial=step)
         kept = even[distance > step / 4]
         return np.unique(np.concatenate([kept, some_kinks, besides]))

@@ -36,8 +36,10 @@ from planner.survey.survey import Survey
 CELL_COUNTS = (8, 16, 32, 64)
 """Numbers of cells among which the plan chooses; up to 256 may be asked for."""
 
-_ERRORS_A_CELL = 4.0  # standard errors of a share, below a cell's share of people alike
-_MOST_SPENT = 8.0  # nats of the budget that the channel spends
+# Standard errors of a share, below a cell's share of people alike. By the benchmark of
+# distributions: at 3 smooth curves are up to a quarter farther, at 4 narrow spikes are.
+_ERRORS_A_CELL = 4.0
+_MOST_SPENT = 8.0  # nats: more leaves no noise to lose, and proofs run out of digits
 _CHANNEL_GAP = 1e-4
 
 

@@ -85,8 +85,10 @@ class Related:
         cells = first * second
         sheets = len(self.part.asked.ordered)
         even = np.full(sheets, 1 / sheets)
+        # The left side of the formula for kappa.
         trace = self._squared([i, j], even) + 1 / cells
-        trace -= self._squared([i], even) / second + self._squared([j], even) / first
+        trace -= self._squared([i], even) / second
+        trace -= self._squared([j], even) / first
         kappa = trace / ((first - 1) * (second - 1))
         return (cells - 1) * kappa + 1 / cells - 1
 

@@ -240,6 +240,7 @@ class AnswerRatePlan:
 
         Squares add up: what refusals add is the root of ``total^2 - noise^2``.
         """
+        # Infinite where nobody answers: a chart has a gap there.
         total = self.rmse(epsilon)
         total = np.where(np.isfinite(total), total, np.nan)
         noise = self.rmse(epsilon, noise=True)
@@ -526,9 +527,11 @@ class NumberKind(Kind[Numeric, object]):
         if planned.name != BISAMPLE:
             return planned
         theta = 2 / planned.law.shape.values[0][-1]  # as its estimator has it
+        budget_drawn = 2 * atanh(theta)
+        # Who answers is decided by the budget that is offered, not by the one that is drawn.
         rate = np.array([self.answer_rate(part.question)])
         model = model_of(part.question, part.people, part.share)
-        variance, _ = model.error(BISAMPLE, np.array([2 * atanh(theta)]), rate)
+        variance, _ = model.error(BISAMPLE, np.array([budget_drawn]), rate)
         return replace(planned, value=variance.item())
 
     def facts(

@@ -291,13 +291,15 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         """With more of them another padding length may be best."""
         numbers = [super().people_for(part, facts, total, error)]
         padded = fact_of(facts, Padded)
-        plan = None if padded is None else padded.plan
-        if plan is not None and part.asked.padding_length is None:
-            squares, biases = every_length(part, plan)
+        open_length = part.asked.padding_length is None
+        if padded is not None and padded.plan is not None and open_length:
+            squares, biases = every_length(part, padded.plan)
             for square, bias in zip(squares.tolist(), biases.tolist(), strict=True):
+                # What is cut stays, however many people there are; the rest falls with them.
                 law = ErrorLaw(bias=bias)
                 numbers.append(law.people(square - bias, error, part.everybody))
-        return min((number for number in numbers if number is not None), default=None)
+        reached = [number for number in numbers if number is not None]
+        return min(reached, default=None)
 
     def realised(self, question: ItemSet, mechanism: Any) -> Array:
         """Of any two sets."""

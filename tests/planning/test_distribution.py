@@ -253,6 +253,14 @@ def test_files_have_quartiles_and_the_smoothed_curve_of_all_and_of_each_group(an
     younger = medians.loc["part = younger"]
     older = medians.loc["part = older"]
     assert younger["upper"] <= older["lower"]
+    assert np.isnan(medians.loc["part: older less younger", "estimate"])
+    of_population = estimates_table(
+        parameters, groups["older"], population=True
+    ).to_pandas()
+    wider = of_population[of_population["answer"] == "median"].iloc[0]
+    assert wider["lower"] <= median["lower"]
+    assert median["upper"] <= wider["upper"]
+    assert "people asked" not in wider["remark"]
     for group in ("", "part = older", "part = younger"):
         of_group = table[(table["group"] == group) & (table["of"] == SMOOTHED)]
         assert len(of_group) == 256

@@ -136,6 +136,7 @@ def _combined(
         return np.asarray(np.sqrt(square))
 
     total = (weight * value).sum(axis=0)
+    total[np.isnan(error).any(axis=0)] = np.nan  # a mean of quartiles is none
     columns = [total, together(error)]
     for side in (-1, 1):
         # A round that is taken away brings its upper limit to the lower one of the sum.
