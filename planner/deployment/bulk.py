@@ -203,10 +203,11 @@ def _drawn_block(
     """
     for group, people in _by_group(groups, len(answers[0])):
         for law, codes in zip(laws, answers, strict=True):
-            codes_of_group = [codes[k] for k in people]
+            codes_of_group = [codes[person] for person in people]
             for key, reports in _randomised(law, codes_of_group):
-                places = np.tile(group, (len(reports), 1)).view(np.uint8)
-                yield key, np.hstack([reports, places])
+                # Four bytes a group behind each report, which the file's writer takes off again.
+                numbers = np.tile(group, (len(reports), 1))
+                yield key, np.hstack([reports, numbers.view(np.uint8)])
 
 
 def _by_group(

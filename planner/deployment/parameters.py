@@ -147,12 +147,16 @@ class Parameters:
     def joint(self) -> dict[str, list[RelatedQuestion]]:
         """The parts of each joint question, with their answers, whose pairs are its own."""
         joint: dict[str, list[RelatedQuestion]] = {}
-        for table in self.document.get("joint", ()):
+        for document in self.document.get("joint", ()):
             parts = []
-            for part in table["of"]:
-                in_order = part.get("in_order", 0)
-                parts.append(RelatedQuestion(part["name"], part["answers"], in_order))
-            joint[table["question"]] = parts
+            for stated in document["of"]:
+                part = RelatedQuestion(
+                    name=stated["name"],
+                    answers=stated["answers"],
+                    in_order=stated.get("in_order", 0),
+                )
+                parts.append(part)
+            joint[document["question"]] = parts
         return joint
 
     @property

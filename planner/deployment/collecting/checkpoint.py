@@ -114,22 +114,28 @@ def _packed(file: FileCount) -> bytes:
     sums = b""
     for (key, group), total in file.sums.items():
         question, number = key
-        parts.append((question, number, group, total.users, total.counts.size))
-        sums += total.counts.astype(_SUMS_TYPE).tobytes()
-    document = asdict(file.file) | {"sums": parts}
+        counts = total.counts.astype(_SUMS_TYPE)
+        parts.append((question, number, group, total.users, counts.size))
+        sums += counts.tobytes()
+    document = asdict(file.file)
+    document["sums"] = parts
     text = json.dumps(document, default=str).encode()  # paths as text
-    return len(text).to_bytes(_SIZE_BYTES, "little") + text + sums + file.marks
+    size = len(text).to_bytes(_SIZE_BYTES, "little")
+    return size + text + sums + file.marks
 
 
 def _saved(content: bytes) -> FileCount:
     """Back from an entry, whose checksum is right."""
-    start = _SIZE_BYTES + int.from_bytes(content[:_SIZE_BYTES], "little")
+    text_size = int.from_bytes(content[:_SIZE_BYTES], "little")
+    start = _SIZE_BYTES + text_size
     fields: Document = json.loads(content[_SIZE_BYTES:start])
     sums = {}
     for question, number, group, users, size in fields.pop("sums"):
         counts = np.frombuffer(content, _SUMS_TYPE, count=size, offset=start)
-        sums[(question, number), tuple(group)] = Aggregate(users, counts)
         start += counts.nbytes
+        key = (question, number)
+        sums[key, tuple(group)] = Aggregate(users, counts)
+    # JSON knows neither paths nor tuples.
     contradictions = []
     for path, line, report_id, other in fields["contradictions"]:
         contradictions.append(Contradiction(place_of(path), line, report_id, other))

@@ -81,14 +81,16 @@ class Collection:
 
     def by(self, groups: Mapping[str, Sequence[str]], variable: str) -> dict[str, Sums]:
         """Counts of each value of a known variable that somebody reported of, in their order."""
-        position = list(groups).index(variable)
-        parts: dict[str, list[Sums]] = {value: [] for value in groups[variable]}
-        for group, sums in self.by_group.items():
-            parts[group[position]].append(sums)
+        names = list(groups)
+        position = names.index(variable)
         by_value: dict[str, Sums] = {}
-        for value, of_value in parts.items():
-            if of_value:
-                by_value[value] = summed(of_value)
+        for value in groups[variable]:
+            parts = []
+            for group, sums in self.by_group.items():
+                if group[position] == value:
+                    parts.append(sums)
+            if parts:
+                by_value[value] = summed(parts)
         return by_value
 
     @property

@@ -112,9 +112,8 @@ class Inbox:
             )
         except (OSError, sqlite3.Error) as error:
             reason = f"cannot be written: {error}"
-            raise FileError(
-                folder, reason, "Choose a folder that you may write to."
-            ) from error
+            remedy = "Choose a folder that you may write to."
+            raise FileError(folder, reason, remedy) from error
         with naming_database(self._path, self._damaged):
             self._database.executescript(_INBOX_TABLES)
         self._finish()
@@ -175,12 +174,19 @@ class Inbox:
 
     def _impossible(self, bodies: Sequence[Sequence[Received]]) -> list[str]:
         """Of each whether no client makes a report of it, which would cost the others of a file."""
+        reports: list[Received] = []
+        for body in bodies:
+            reports += body
         try:
-            self._count([received for body in bodies for received in body], self._tried)
+            # All at once, which is fast; one by one if there is a wrong one among them.
+            self._count(reports, self._tried)
         except InputError as error:
             if len(bodies) == 1:
                 return [error.reason]
-            return [reason for body in bodies for reason in self._impossible([body])]
+            reasons: list[str] = []
+            for body in bodies:
+                reasons += self._impossible([body])
+            return reasons
         return [""] * len(bodies)
 
     def _new_of(
@@ -191,7 +197,10 @@ class Inbox:
         for received in body:
             number = _number(received)
             written = new.get(number) or unsynced.get(number)
-            known_content = _content(written) if written else self._known(number)
+            if written is None:
+                known_content = self._known(number)
+            else:
+                known_content = _content(written)
             if known_content is None:
                 new[number] = received
             elif known_content != _content(received):
@@ -326,13 +335,15 @@ class Inbox:
         """Counts of all reports so far, by question and round."""
         with naming_database(self._path, self._damaged):
             rows = self._ask("SELECT * FROM counted")
-        sealed = {
-            (question, number or None): Aggregate(users, np.frombuffer(counts, "<i8"))
-            for question, number, users, counts in rows
-        }
-        return summed(
-            [sealed, {key: counter.sums() for key, counter in self._counters.items()}]
-        )
+        sealed: dict[Key, Aggregate] = {}
+        for question, number, users, counts in rows:
+            key = (
+                question,
+                number or None,
+            )  # a table's key has no NULL: 0 is of no rounds
+            sealed[key] = Aggregate(users, np.frombuffer(counts, "<i8"))
+        waiting = {key: counter.sums() for key, counter in self._counters.items()}
+        return summed([sealed, waiting])
 
     def close(self) -> None:
         """Make what waits a file, and release the folder."""
@@ -365,23 +376,29 @@ class Inbox:
             return self._waiting[number]
         with naming_database(self._path, self._damaged):
             rows = self._ask("SELECT content FROM known WHERE id = ?", number)
-        return rows[0][0] if rows else None
+        if not rows:
+            return None
+        content: bytes = rows[0][0]
+        return content
 
     def _ask(self, words: str, *values: object) -> SqlRows:
+        """All rows that the database answers."""
         return self._database.execute(words, values).fetchall()
 
     def _count(self, reports: Sequence[Received], counters: dict[Key, Counter]) -> None:
-        by_key: dict[Key, list[bytes]] = {}
+        """Add reports to the counters of their questions and rounds, which are made if needed."""
+        payloads: dict[Key, list[bytes]] = {}
         for received in reports:
-            by_key.setdefault(received.key, []).append(received.report.payload)
-        for key, payloads in by_key.items():
+            payloads.setdefault(received.key, []).append(received.report.payload)
+        for key, of_key in payloads.items():
             if key not in counters:
-                counters[key] = counter(self.expected.laws[key[0]])
-            counters[key].add(rows_of(payloads))
+                question, _ = key
+                counters[key] = counter(self.expected.laws[question])
+            counters[key].add(rows_of(of_key))
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """All or nothing."""
+        """What is done to the database takes place whole, or is undone by an error."""
         with naming_database(self._path, self._damaged):
             self._ask("BEGIN IMMEDIATE")
             try:
@@ -392,6 +409,7 @@ class Inbox:
                     self._ask("ROLLBACK")
 
     def _damaged(self, what: str) -> FileError:
+        """The error for a database that is not as it was left."""
         remedy = "Restore it, or receive into another folder."
         return FileError(self._path, f"is damaged: {what}", remedy)
 

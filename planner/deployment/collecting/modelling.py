@@ -305,6 +305,7 @@ class ModelDesign:
                 continue
             numbers = self._frame[name].to_numpy()
             step = _SMALL_CHANGE * max(float(np.ptp(numbers)), 1e-6)
+            # The design may have products of the number, so that its slope differs by pattern.
             above = self._with_value(name, numbers + step)
             below = self._with_value(name, numbers - step)
             changes.append(_GroupChange(f"one more of {name}", above, below, 2 * step))
@@ -357,8 +358,9 @@ class _PatternWeights:
         groups: Sequence[Document] = parameters.document.get("groups", ())
         for group in groups:
             if group["name"] == model.weighting:
-                texts = [_as_text(value) for value in frame[group["name"]]]
-                positions = [group["values"].index(text) for text in texts]
+                positions = []
+                for value in frame[group["name"]]:
+                    positions.append(group["values"].index(_as_text(value)))
                 return cls(
                     stated=np.array(
                         group["weights"] or group["population"], np.float64
@@ -376,10 +378,10 @@ class _PatternWeights:
         if not self.is_population:
             return self.stated[self.value_of]
         reported = np.bincount(self.value_of, people, minlength=self.stated.size)
-        per_person = self.stated / np.maximum(reported, 1.0)
-        return np.asarray(
-            (per_person * people.sum() / self.stated.sum())[self.value_of]
-        )
+        # Of all stated parts so many people, of whom each value has its part.
+        represented = self.stated * people.sum() / self.stated.sum()
+        per_person = represented / np.maximum(reported, 1.0)
+        return np.asarray(per_person[self.value_of])
 
 
 def _as_text(value: object) -> str:

@@ -45,7 +45,10 @@ def round_rows(
         yield f"round {number}", replace(one_round.rows, notes=notes)
     for last in rounds:
         first = last - window + 1
-        inside = [rounds[n] for n in range(first, last + 1) if n in rounds]
+        inside = []
+        for number in range(first, last + 1):
+            if number in rounds:
+                inside.append(rounds[number])
         # A window of one round, or of all, says nothing that is not said elsewhere.
         if 1 < len(inside) == window < len(rounds):
             weights = [1 / window] * window
@@ -120,9 +123,11 @@ def _combined(
     """
     weight = np.array(weights)[:, None]
     z = reach(confidence)
-    numbers = np.stack([one_round.rows.numbers[:4] for one_round in rounds], axis=1)
-    value, error, lower, upper = numbers
-    spread = weight * np.sqrt([one_round.spread for one_round in rounds])
+    # Of each round its estimates, errors and limits, shape (4, rounds, rows).
+    figures = [one_round.rows.numbers[:4] for one_round in rounds]
+    value, error, lower, upper = np.stack(figures, axis=1)
+    spreads = np.array([one_round.spread for one_round in rounds])
+    spread = weight * np.sqrt(spreads)
     variance_if_drawn_anew = np.square(spread).sum(axis=0)
     variance_if_they_stay = np.square(spread.sum(axis=0))
     against = np.maximum(variance_if_drawn_anew - variance_if_they_stay, 0)
@@ -145,8 +150,10 @@ def _combined(
             drawn = z * error
         else:
             drawn = np.maximum(half, z * error)
-        beside = (np.abs(weight) * np.maximum(half - drawn, 0)).sum(axis=0)
-        columns.append(total + side * (together(drawn, z) + beside))
+        # What a limit allows for beyond the draws, in the round's own direction.
+        beyond = np.abs(weight) * np.maximum(half - drawn, 0)
+        reached = together(drawn, z) + beyond.sum(axis=0)
+        columns.append(total + side * reached)
     first = rounds[0].rows
     users = sum(one_round.rows.users for one_round in rounds)
     larger = np.maximum(variance_if_drawn_anew, variance_if_they_stay)

@@ -70,11 +70,14 @@ class Slots:
             self._file = os.open(path, os.O_RDWR)
         except OSError as error:
             raise unwritable(path, error) from error
-        slots = content[: len(content) // self._step * self._step]
-        taken = slots.reshape(-1, self._step).any(axis=1)
-        free = np.flatnonzero(~taken)
-        order = np.argsort(system_words().raw(len(free)))
-        self._free: list[int] = free[order].tolist()
+        # A file that was cut off may end within a slot.
+        whole_slots = len(content) // self._step
+        slots = content[: whole_slots * self._step].reshape(-1, self._step)
+        is_taken = slots.any(axis=1)  # a line has no zeros
+        free = np.flatnonzero(~is_taken)
+        # A random order, which is never written: where a line lies says nothing of when it came.
+        keys = system_words().raw(len(free))
+        self._free: list[int] = free[np.argsort(keys)].tolist()
 
     @property
     def free(self) -> int:
@@ -129,6 +132,7 @@ def _make(path: Path, size: int) -> None:
     unfinished = path.with_suffix(".new")
     try:
         with unfinished.open("wb") as file:
+            # Zeros are written, not skipped: a hole would be filled in the order of arrival.
             for start in range(0, size, _BLOCK):
                 file.write(bytes(min(_BLOCK, size - start)))
             file.flush()

@@ -40,10 +40,13 @@ class GroupWeights:
     def of(cls, parameters: Parameters, group: str) -> Self | None:
         """Of the group with this name; None where nothing is stated of it."""
         for document in parameters.document.get("groups", ()):
-            stated = document["weights"] or document["population"]
-            if document["name"] == group and stated:
+            if document["name"] != group:
+                continue
+            weights = document["weights"]
+            stated = weights or document["population"]
+            if stated:
                 parts = dict(zip(document["values"], stated, strict=True))
-                return cls(parts, not document["weights"])
+                return cls(parts, of_population=not weights)
         return None
 
     def per_person(self, rows_of: Mapping[str, AnswerRows]) -> list[float]:
@@ -53,15 +56,19 @@ class GroupWeights:
         """
         weights = []
         for value, rows in rows_of.items():
-            people = rows.users if self.of_population else 1
-            weights.append(self.parts[value] / people)
+            weight = self.parts[value]
+            if self.of_population:
+                weight = weight / rows.users
+            weights.append(weight)
         return weights
 
     def unseen(self, rows_of: Mapping[str, AnswerRows]) -> list[str]:
         """Values that count for something, and of which nobody reported."""
-        return [
-            value for value, part in self.parts.items() if part and value not in rows_of
-        ]
+        values = []
+        for value, part in self.parts.items():
+            if part and value not in rows_of:
+                values.append(value)
+        return values
 
 
 def weighted_rows(
@@ -119,8 +126,11 @@ def _not_weighted(
     weights: GroupWeights, unseen: Sequence[str], rows_of: Mapping[str, AnswerRows]
 ) -> AnswerRows:
     """A row without a number, that says of whom nothing is known."""
-    share = sum(weights.parts[value] for value in unseen) / sum(weights.parts.values())
-    whole = "of the population" if weights.of_population else "of the weights"
+    unseen_part = sum(weights.parts[value] for value in unseen)
+    share = unseen_part / sum(weights.parts.values())
+    whole = "of the weights"
+    if weights.of_population:
+        whole = "of the population"
     reason = (
         f"not weighted: no report of {', '.join(unseen)}, {100 * share:.0f} % {whole}; "
         "nothing is known of these people"
