@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from planner import __version__
-from planner.cli import deployment, planning
+from planner.cli import asking, laws, planning, results
 from planner.cli.options import option
 from planner.cli.streams import speak, without_spool
 from planner.errors import InputError, PlannerError
@@ -74,16 +74,16 @@ _COMMANDS: dict[Callable[..., None], str] = {
     planning.outsiders: "outsiders survey.toml --details",
     planning.answer_rate: "answer-rate survey.toml",
     planning.simulate: "simulate survey.toml --question ward --data visits.csv",
-    deployment.questionnaire: "questionnaire survey.toml --parameters params.json --out page.html",
-    deployment.receive: "receive params.json --into reports --page page.html",
-    deployment.schema: "schema > parameters.schema.json",
-    deployment.vectors: "vectors params.json --out vectors.json",
-    deployment.verify: "verify params.json",
-    deployment.rehearse: "rehearse survey.toml --data visits.csv --by region",
-    deployment.perturb: "perturb params.json --data visits.csv --out reports",
-    deployment.aggregate: "aggregate params.json reports --out estimates.csv",
-    deployment.difference: "difference last.json reports-last this.json reports-this",
-    deployment.audit: "audit params.json --answer tea --answer rice -- node client.mjs",
+    asking.questionnaire: "questionnaire survey.toml --parameters params.json --out page.html",
+    asking.receive: "receive params.json --into reports --page page.html",
+    laws.schema: "schema > parameters.schema.json",
+    laws.vectors: "vectors params.json --out vectors.json",
+    laws.verify: "verify params.json",
+    results.rehearse: "rehearse survey.toml --data visits.csv --by region",
+    laws.perturb: "perturb params.json --data visits.csv --out reports",
+    results.aggregate: "aggregate params.json reports --out estimates.csv",
+    results.difference: "difference last.json reports-last this.json reports-this",
+    laws.audit: "audit params.json --answer tea --answer rice -- node client.mjs",
 }
 
 

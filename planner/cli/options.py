@@ -73,6 +73,7 @@ Delimiter = Annotated[
 Encoding = Annotated[
     str, option("NAME", "Of text: utf-8, utf-16, cp1252, latin-1 [found out].")
 ]
+Confidence = Annotated[float, option("SHARE", "Of the intervals, above 0 and below 1.")]
 ModelLink = Annotated[
     str, option("logit|linear", "Of the model: for shares logit, or linear.")
 ]

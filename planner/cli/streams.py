@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from planner.errors import FileError, InputError
 
 if TYPE_CHECKING:
+    from planner.deployment.parameters import Parameters
     from planner.survey.survey import Survey
 
 DASH = Path("-")
@@ -84,6 +85,18 @@ def survey_of(path: Path) -> Survey:
     return load_survey(path)
 
 
+def parameters_of(path: Path) -> Parameters:
+    """Read and verify; a survey in place of a parameter file is told so."""
+    from planner.deployment.parameters import read_parameters
+
+    if path.suffix.lower() == ".toml":
+        remedy = (
+            f"Write its parameters first: ldp-planner plan {path} --out params.json"
+        )
+        raise FileError(path, "is a survey, not a parameter file", remedy)
+    return read_parameters(path)
+
+
 # -- output ----------------------------------------------------------------------------------
 
 
@@ -119,6 +132,15 @@ def settle_outputs(
         allowed = "for one document"
         raise InputError("-", "standard output", allowed, "Give the others a file.")
     _PRINTS_NOTHING.set(quiet or DASH in given)
+
+
+def require_apart(out: Path | None, inputs: Sequence[Path]) -> None:
+    """What is written must not replace what is read."""
+    for path in inputs:
+        if out is not None and out.resolve() == path.resolve():
+            raise FileError(
+                out, "would be replaced, but is read", "Write to another file."
+            )
 
 
 @contextmanager

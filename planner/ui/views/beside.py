@@ -26,6 +26,7 @@ from planner.planning.by_level import ByLevel
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Block, Sentence
+from planner.show.counted import files_blocks
 from planner.show.figures import beliefs_figure
 from planner.show.html import page_of
 from planner.show.promises import (
@@ -37,7 +38,7 @@ from planner.show.promises import (
     pairs_table,
     promises_of,
 )
-from planner.show.results import files_blocks, result_blocks
+from planner.show.results import result_blocks
 from planner.ui import render
 from planner.ui.fields import kept_item
 from planner.ui.opening import as_files

@@ -1,13 +1,8 @@
-"""Commands from a parameter file to estimates, and the check of a client: ``audit``."""
+"""Commands from reports to estimates: of a collection, of a rehearsal, of two collections."""
 
 from __future__ import annotations
 
-import json
-import signal
-import sys
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -15,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from planner.cli.options import (
-    AnswerFileSurvey,
+    Confidence,
     DataFile,
     Decimal,
     Delimiter,
     Encoding,
-    FirstItem,
     Force,
     JsonOption,
     ModelLink,
@@ -31,7 +25,6 @@ from planner.cli.options import (
     SurveyFile,
     argument,
     option,
-    print_json,
     progress,
     reading_of,
     say,
@@ -40,6 +33,8 @@ from planner.cli.options import (
 from planner.cli.streams import (
     DASH,
     destination,
+    parameters_of,
+    require_apart,
     settle_outputs,
     spooled_all,
     survey_of,
@@ -52,113 +47,12 @@ from planner.limits import CONFIDENCE
 if TYPE_CHECKING:
     from planner.deployment.collecting.collector import Collection
     from planner.deployment.collecting.engines import Engine
-    from planner.deployment.collecting.reports import Key
+    from planner.deployment.collecting.reports import Sums
     from planner.deployment.parameters import Parameters
-    from planner.laws.answers import Answer
-    from planner.mechanisms.counting import Aggregate
+    from planner.show.blocks import Block
 
 
 QUARANTINED = 3  # exit code when reports were counted but some files were left out
-_FAULTY = 4  # exit code when a fault was found
-
-
-def schema() -> None:
-    """Print the parameter file's JSON Schema (draft 2020-12)."""
-    from planner.deployment.parameters import json_schema
-
-    typer.echo(json_schema(), nl=False)
-
-
-def vectors(
-    params: ParameterFile,
-    out: Annotated[
-        Path | None, option("VECTORS.json", "Write here, not to the screen.")
-    ] = None,
-    force: Force = False,
-) -> None:
-    """Test vectors for clients in other languages.
-
-    Each has the entropy that goes in, and the report that has to come out.
-    """
-    from planner.deployment.parameters import make_vectors
-
-    settle_outputs(out, force=force)
-    text = json.dumps(make_vectors(_parameters(params)), indent=1) + "\n"
-    replace_file(DASH if out is None else out, text)
-
-
-def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
-    """Prove again, exactly, that parameters keep their budgets."""
-    from planner.show.promises import pair_rows, verification_blocks
-
-    parameters = _parameters(params)  # verifies; a file that does not verify is refused
-    pairs = [
-        {"name": question.name, "pairs": pair_rows(question)}
-        for question in parameters.questions
-    ]
-    show(
-        verification_blocks(parameters),
-        {"verified": True, "questions": pairs},
-        json=json_output,
-    )
-
-
-def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    params: ParameterFile,
-    data: DataFile,
-    out: Annotated[
-        Path,
-        option("PATH", "A folder; of one question also a .parquet or .jsonl."),
-    ],
-    question: Annotated[
-        list[str] | None,
-        option("NAME", "Only this question; may be given several times."),
-    ] = None,
-    survey: AnswerFileSurvey = None,
-    delimiter: Delimiter = "",
-    encoding: Encoding = "",
-    decimal: Decimal = "",
-    skip_rows: SkipRows = 0,
-    place_unlisted: PlaceUnlisted = False,
-    first_item: FirstItem = False,
-    force: Force = False,
-    quiet: Quiet = False,
-    json_output: JsonOption = False,
-) -> None:
-    """Randomise a file of true answers, for pilots and tests.
-
-    In a collection people's devices do it, so that nobody else has the true answers.
-
-    The answers are text with any delimiter, JSON lines, Parquet, Excel or transactions, a person a
-    row: see "Try it on your data". Reports are written as .parquet (for many) or .jsonl.
-    """
-    from planner.deployment.bulk import perturb_file
-    from planner.survey.survey import load_survey
-
-    _require_apart(out, [params, data])
-    settle_outputs(out, force=force, quiet=quiet, json=json_output)
-    parameters = _parameters(params)
-    told_by = None if survey is None else load_survey(survey)
-    reading = reading_of(
-        delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
-    )
-    with progress() as bar:
-        task = bar.add_task("randomising", total=None)
-
-        def tell(done: int) -> None:
-            bar.update(task, completed=done)
-
-        with destination(out, ".jsonl") as path:
-            perturbed = perturb_file(
-                parameters, data, path, question or (), tell, told_by, reading
-            )
-    if json_output:
-        written = {str(path): n for path, n in perturbed.written.items()}
-        print_json({"written": written, "read": perturbed.said})
-        return
-    say(perturbed.said)
-    for path, reports in perturbed.written.items():
-        say(f"{reports:,} reports written to {path}")
 
 
 def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -205,9 +99,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "reports, or take them out.",
         ),
     ] = "refuse",
-    confidence: Annotated[
-        float, option("SHARE", "Of the intervals, above 0 and below 1.")
-    ] = CONFIDENCE,
+    confidence: Confidence = CONFIDENCE,
     population: Annotated[
         bool,
         typer.Option(
@@ -258,13 +150,13 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         check_set_sizes,
         estimates_table,
     )
-    from planner.show.html import page_of
-    from planner.show.results import collection_json, files_blocks, result_blocks
+    from planner.show.counted import collection_json, files_blocks
+    from planner.show.results import result_blocks
     from planner.show.terminal import print_blocks, terminal
 
     _check_aggregate(confidence, None if out == DASH else out)
     report_files = [path for path in reports if path.is_file()]
-    _require_apart(out, [params, *report_files])
+    require_apart(out, [params, *report_files])
     if checkpoint is None and out is not None and out != DASH:
         checkpoint = out.with_name(out.name + ".checkpoint")
     # What has its progress beside it goes on, and is written again.
@@ -274,7 +166,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         remedy = "Leave it out, or name a file such as estimates.csv."
         raise InputError("excel", out, "given with --out FILE.csv", remedy)
     chosen = _engine(engine, scheduler)
-    parameters = _parameters(params)
+    parameters = parameters_of(params)
     sizes = dict(_pair(parameters, text) for text in set_sizes or ())
     check_set_sizes(parameters, sizes)
     _require_group(parameters, by)
@@ -295,7 +187,6 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if not collection.sums:
         print_blocks(terminal(stderr=True), files_blocks(collection), details=True)
         raise _without_reports(collection)
-    parts = (by, collection.by(parameters.groups, by)) if by else None
     with working("estimating"):
         estimates = estimates_table(
             parameters,
@@ -303,7 +194,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             confidence,
             window,
             sizes,
-            parts,
+            _values_of(by, collection, parameters),
             population=population or None,
         )
     if regression is not None:
@@ -315,9 +206,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         with destination(out, ".csv") as path:
             estimate_tables.write_table(path, estimates, excel=excel)
     blocks = result_blocks(parameters, collection, estimates, confidence)
-    if report is not None:
-        page = page_of(f"{parameters.survey}: result", blocks)
-        replace_file(report, page)
+    _write_page(report, f"{parameters.survey}: result", blocks)
     show(
         blocks,
         collection_json(collection, estimates) if json_output else None,
@@ -348,9 +237,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
         str,
         option("GROUP", "A group of the survey, and a column: results of each value."),
     ] = "",
-    confidence: Annotated[
-        float, option("SHARE", "Of the intervals, above 0 and below 1.")
-    ] = CONFIDENCE,
+    confidence: Confidence = CONFIDENCE,
     report: Annotated[
         Path | None, option("FILE.html", "Write estimates and charts here.")
     ] = None,
@@ -373,11 +260,11 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.rehearsal import rehearse as rehearsed
     from planner.planning.plan import plan_survey
     from planner.show.blocks import Sentence
-    from planner.show.html import page_of
-    from planner.show.results import collection_json, result_blocks
+    from planner.show.counted import collection_json
+    from planner.show.results import result_blocks
 
     _check_aggregate(confidence, None)
-    _require_apart(report, [survey, data])
+    require_apart(report, [survey, data])
     settle_outputs(report, force=force, json=json_output)
     asked = survey_of(survey)
     with working(f"planning {asked.name}"):
@@ -387,19 +274,37 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
     with working("asking everybody"):
         rehearsal = rehearsed(parameters, data, asked, reading)
     collection = rehearsal.collection
-    parts = (by, collection.by(parameters.groups, by)) if by else None
-    estimates = estimates_table(parameters, collection.sums, confidence, grouped=parts)
+    estimates = estimates_table(
+        parameters,
+        collection.sums,
+        confidence,
+        grouped=_values_of(by, collection, parameters),
+    )
     blocks = [
         Sentence(f"{rehearsal.said} A rehearsal: nobody was asked."),
         *result_blocks(parameters, collection, estimates, confidence),
     ]
-    if report is not None:
-        page = page_of(f"{parameters.survey}: rehearsal", blocks)
-        replace_file(report, page)
+    _write_page(report, f"{parameters.survey}: rehearsal", blocks)
     document = None
     if json_output:
         document = {"read": rehearsal.said} | collection_json(collection, estimates)
     show(blocks, document, json=json_output)
+
+
+def _values_of(
+    group: str, collection: Collection, parameters: Parameters
+) -> tuple[str, Mapping[str, Sums]] | None:
+    """The group whose values have results of their own, with the reports of each; or none."""
+    if not group:
+        return None
+    return group, collection.by(parameters.groups, group)
+
+
+def _write_page(report: Path | None, heading: str, blocks: Sequence[Block]) -> None:
+    if report is not None:
+        from planner.show.html import page_of
+
+        replace_file(report, page_of(heading, blocks))
 
 
 def _require_group(parameters: Parameters, group: str) -> None:
@@ -421,9 +326,7 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
     by: Annotated[
         str, option("GROUP", "A known group of both: differences of each value, too.")
     ] = "",
-    confidence: Annotated[
-        float, option("SHARE", "Of the intervals, above 0 and below 1.")
-    ] = CONFIDENCE,
+    confidence: Confidence = CONFIDENCE,
     out: Annotated[
         Path | None,
         option("FILE", "Write all differences here: .parquet, .csv or .json."),
@@ -443,18 +346,17 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.collecting.collector import collect
     from planner.deployment.collecting.estimate_tables import write_table
     from planner.deployment.collecting.estimating import difference_table, in_one_table
-    from planner.show.html import page_of
     from planner.show.results import difference_blocks
 
     _check_aggregate(confidence, None if out == DASH else out)
     for written in (out, report):
-        _require_apart(written, [params_a, reports_a, params_b, reports_b])
+        require_apart(written, [params_a, reports_a, params_b, reports_b])
     settle_outputs(out, report, force=force, quiet=quiet, json=json_output)
     called = _two_names(names)
     everybody = []
     by_value = []
     for params, reports in ((params_a, reports_a), (params_b, reports_b)):
-        parameters = _parameters(params)
+        parameters = parameters_of(params)
         _require_group(parameters, by)
         collection = collect(parameters, [reports], ignored=[params])
         for path, reason in collection.quarantined:
@@ -481,8 +383,7 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
         with destination(out, ".csv") as path:
             write_table(path, table)
     blocks = difference_blocks(tables, called, confidence)
-    if report is not None:
-        replace_file(report, page_of(f"{called[0]} less {called[1]}", blocks))
+    _write_page(report, f"{called[0]} less {called[1]}", blocks)
     show(blocks, table.to_pylist() if json_output else None, json=json_output)
     if out is not None and not json_output:
         say(f"All {len(table):,} differences and estimates written to {out}")
@@ -497,208 +398,6 @@ def _two_names(text: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    params: ParameterFile,
-    command: Annotated[
-        list[str],
-        argument("COMMAND", "The client and its options, after --; see below."),
-    ],
-    question: Annotated[
-        str | None, option("NAME", "Needed if the file has several.")
-    ] = None,
-    answer: Annotated[
-        list[str] | None, option("ANSWER", "Ask these, as JSON or text; two or more.")
-    ] = None,
-    data: Annotated[
-        Path | None, option("FILE", "Ask the answers that are in this file.")
-    ] = None,
-    survey: AnswerFileSurvey = None,
-    reports: Annotated[int, typer.Option(help="Reports of each answer.")] = 100_000,
-    confidence: Annotated[
-        float, option("SHARE", "That an honest client passes.")
-    ] = 0.999999,
-    seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
-    delimiter: Delimiter = "",
-    encoding: Encoding = "",
-    decimal: Decimal = "",
-    skip_rows: SkipRows = 0,
-    place_unlisted: PlaceUnlisted = False,
-    json_output: JsonOption = False,
-) -> None:
-    """Judge a client by its reports of known answers.
-
-    The file's own integers say what is right.
-    COMMAND reads one answer a line from its standard input, as JSON, and writes one report a line
-    to its standard output; it is started twice or more. Exit code 0: no fault found; 4: a fault.
-    """
-    from numpy.random import default_rng
-
-    from planner.show.blocks import Sentence, said
-    from planner.survey.survey import load_survey
-    from planner.trial.audit import answers_in, audit_client
-    from planner.trial.black_box import CommandBox
-
-    parameters = _parameters(params)
-    asked = [_parsed(text) for text in answer or ()]
-    read = ""
-    if data is not None:
-        reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
-        told_by = None if survey is None else load_survey(survey)
-        listed, read = answers_in(data, parameters.question(question), told_by, reading)
-        asked += listed
-    box = CommandBox(command, seconds)
-    audit_result = audit_client(
-        parameters, box, default_rng(), question, asked, reports, confidence
-    )
-    blocks = []
-    if read:
-        blocks.append(Sentence(read))
-    blocks += [Sentence(audit_result.summary), *said(audit_result.faults, "missed")]
-    document = asdict(audit_result) | {
-        "passed": audit_result.passed,
-        "summary": audit_result.summary,
-        "read": read,
-    }
-    show(blocks, document, json=json_output)
-    if not audit_result.passed:
-        raise typer.Exit(_FAULTY)
-
-
-def _parsed(text: str) -> Answer:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def questionnaire(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    survey: SurveyFile,
-    parameters: Annotated[
-        Path, option("PARAMS.json", "What was planned for this survey.")
-    ],
-    out: Annotated[Path, option("FILE.html", "Write the page here.")],
-    send_to: Annotated[
-        str,
-        option(
-            "URL",
-            "Where reports go: https, http on this machine, or a path on the page's own host "
-            "[people save them as a file].",
-        ),
-    ] = "",
-    round_number: Annotated[
-        int | None,
-        option("N", "The round it is for, where there are rounds.", "--round"),
-    ] = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    json_output: JsonOption = False,
-) -> None:
-    """Write the page that people answer, in one file.
-
-    It asks, randomises on their device, says what is sent, and sends reports alone.
-    """
-    from planner.deployment.questionnaire import questionnaire as page_of
-    from planner.files import replace_file
-
-    settle_outputs(out, force=force, quiet=quiet, json=json_output)
-    verified = _parameters(parameters)
-    page = page_of(survey_of(survey), parameters.read_bytes(), send_to, round_number)
-    replace_file(out, page)
-    size = len(page.encode())
-    rounds = max(law.rounds[-1] or 0 for law in verified.questions)
-    number = round_number or 1 if rounds else None
-    if json_output:
-        print_json(
-            {
-                "written": str(out),
-                "bytes": size,
-                "parameters": verified.hash,
-                "round": number,
-            }
-        )
-        return
-    which = f" for round {number} of {rounds}" if rounds else ""
-    what = f"{size / 1000:.0f} kB, parameters {verified.hash[:16]}"
-    say(f"Questionnaire written to {out}{which}: {what}.")
-
-
-def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    params: ParameterFile,
-    into: Annotated[
-        Path, option("FOLDER", "For files of reports, as aggregate takes them.")
-    ],
-    port: Annotated[
-        int, typer.Option(help="Port to listen on.", min=1, max=65534)
-    ] = 8780,
-    address: Annotated[
-        str, option("IP", "To listen on; any but this needs TLS before it.")
-    ] = "127.0.0.1",
-    page: Annotated[
-        Path | None, option("FILE.html", "The questionnaire, served at /.")
-    ] = None,
-    origin: Annotated[
-        list[str] | None,
-        option(
-            "URL",
-            "Of a page elsewhere that may send reports: https://clinic.example, or null for "
-            "one in a folder. Again for others.",
-        ),
-    ] = None,
-    share: Annotated[
-        str, option("URL", "Address of the page, shown as a QR code.")
-    ] = "",
-    estimates_from: Annotated[
-        int,
-        typer.Option(
-            metavar="REPORTS", help="Show no estimates before so many.", min=1
-        ),
-    ] = 100,
-) -> None:
-    """Receive reports over HTTP, into files.
-
-    POST /reports takes one line or several; they are acknowledged when they are on disk. The next
-    port, on this machine alone, has the organiser's page: reports and estimates so far. Ends on
-    SIGTERM or Control-C, with every report in a file.
-    """
-    ending = list[int]()  # signals that come before the receiver listens for them
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, _: ending.append(received))
-
-    import segno
-
-    from planner.deployment.collecting.inbox import Inbox
-    from planner.deployment.collecting.receiving import Receiver, listening
-    from planner.show.html import page_of
-    from planner.show.results import receiving_blocks
-
-    parameters = _parameters(params)
-    html = b""
-    if page is not None:
-        html = page.read_bytes()
-        if b64encode(params.read_bytes()) not in html:
-            remedy = "Make the page anew: ldp-planner questionnaire."
-            raise InputError(
-                "page", str(page), "a questionnaire of these parameters", remedy
-            )
-    code = segno.make(share, error="m").svg_inline(scale=5) if share else ""
-
-    def organiser(sums: Mapping[Key, Aggregate]) -> str:
-        blocks = receiving_blocks(parameters, sums, estimates_from, share)
-        return page_of("Reports so far", blocks, code)
-
-    with (
-        listening(address, port) as public,
-        listening("127.0.0.1", port + 1) as private,
-    ):
-        inbox = Inbox(into, parameters)
-        say(
-            f"Reports: http://{address}:{port}/reports. Organiser: http://127.0.0.1:{port + 1}/"
-        )
-        sys.stdout.flush()
-        Receiver(inbox, html, origin or (), organiser).serve(public, private, ending)
-    say(f"All reports are in {into}.")
-
-
 def _check_aggregate(confidence: float, out: Path | None) -> None:
     from planner.deployment.collecting.estimate_tables import TABLE_SUFFIXES
 
@@ -711,18 +410,6 @@ def _check_aggregate(confidence: float, out: Path | None) -> None:
         raise InputError("out", str(out), allowed, remedy)
 
 
-def _parameters(path: Path) -> Parameters:
-    """Read and verify; a survey in place of a parameter file is told so."""
-    from planner.deployment.parameters import read_parameters
-
-    if path.suffix.lower() == ".toml":
-        remedy = (
-            f"Write its parameters first: ldp-planner plan {path} --out params.json"
-        )
-        raise FileError(path, "is a survey, not a parameter file", remedy)
-    return read_parameters(path)
-
-
 def _pair(parameters: Parameters, text: str) -> tuple[str, str]:
     """Two questions, with a sign between them that their names may have too."""
     names = [question.name for question in parameters.questions]
@@ -731,15 +418,6 @@ def _pair(parameters: Parameters, text: str) -> tuple[str, str]:
             return pair
     allowed = f"two of {', '.join(map(repr, names))}, with = between them"
     raise InputError("set-sizes", text, allowed, "Name the question about sets first.")
-
-
-def _require_apart(out: Path | None, inputs: Sequence[Path]) -> None:
-    """What is written must not replace what is read."""
-    for path in inputs:
-        if out is not None and out.resolve() == path.resolve():
-            raise FileError(
-                out, "would be replaced, but is read", "Write to another file."
-            )
 
 
 def _engine(name: str, scheduler: str) -> Engine:

@@ -1,0 +1,106 @@
+"""A row of estimates as text, with the digits that mean something."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from planner.show.blocks import (
+    as_exact_as,
+    percent,
+    quantity,
+)
+
+Row = Any  # of a table of estimates
+
+
+CHANGE = "change from "  # of one round to the next
+
+
+_RATE = "missing rate"
+
+
+CUT_MARK = "*"
+
+
+def is_quartile(row: Row) -> bool:
+    """Whether the row has no number, but a remark."""
+    return np.isnan(row.estimate) and np.isnan(row.share)
+
+
+def estimate_text(row: Row) -> str:
+    """What is estimated, as it came out: it may lie outside what can be."""
+    return _number(row.estimate, row)
+
+
+def processed_text(row: Row) -> str:
+    """The estimate that fits all others: counts of at least 0 that sum to the people."""
+    return _number(row.processed, row)
+
+
+def _number(value: float, row: Row) -> str:
+    """People are whole; a mean and the like have the digits that its interval leaves."""
+    if np.isnan(value):
+        return ""
+    if not np.isnan(row.share):
+        return f"{round(value):,}"
+    spread = (row.upper - row.lower) / 2
+    if np.isnan(spread):
+        spread = row.standard_error
+    return as_exact_as(value, spread) if spread > 0 else quantity(value)
+
+
+def _possible(row: Row) -> tuple[float, float]:
+    """Between which numbers it must be: a count, or a rate; a difference and a mean need not."""
+    differs = not np.isnan(row.p) or row.of.startswith(CHANGE)
+    if row.answer == _RATE and not differs:
+        return 0.0, 1.0
+    if np.isnan(row.share) or differs:
+        return -np.inf, np.inf
+    # All whom the count is of; they are not needed where the limit is not above them.
+    everybody = row.upper / row.share_upper if row.share_upper > 1 else np.inf
+    return 0.0, everybody
+
+
+def _limit(limit: float, row: Row) -> str:
+    """A limit, or with a mark the end of what can be where it is beyond that."""
+    least, most = _possible(row)
+    inside = min(max(limit, least), most)
+    text = _number(inside, row)
+    return text if inside == limit else text + CUT_MARK
+
+
+def interval_text(row: Row) -> str:
+    """From limit to limit; empty where neither is known."""
+    if np.isnan(row.upper) and np.isnan(row.lower):
+        return ""
+    if np.isnan(row.upper):
+        return f"at least {_limit(row.lower, row)}"
+    return f"{_limit(row.lower, row)} to {_limit(row.upper, row)}"
+
+
+def gap_text(row: Row) -> str:
+    """A difference with its limits: a share in per cent, if it is one."""
+    if np.isnan(row.share):
+        return f"{estimate_text(row)} ({interval_text(row)})"
+    limits = []
+    for share in (row.share_lower, row.share_upper):
+        inside = share
+        if np.isfinite(_possible(row)[0]):
+            inside = min(max(share, 0.0), 1.0)
+        mark = "" if inside == share else CUT_MARK
+        limits.append(f"{100 * inside:.1f}{mark}")
+    return f"{share_text(row)} ({limits[0]} to {limits[1]})"
+
+
+def share_text(row: Row) -> str:
+    """In per cent, with one decimal, and more where few have the answer and many were asked."""
+    if np.isnan(row.share):
+        return ""
+    spread = 50 * (row.share_upper - row.share_lower)
+    if np.isnan(spread) or spread >= 1:
+        return f"{100 * row.share:.1f} %"
+    if spread <= 0:
+        return percent(row.share)
+    return f"{as_exact_as(100 * row.share, spread)} %"
