@@ -85,7 +85,7 @@ FORMULAS = {
 LAID_OUT = {
     "planner.show.figures.decoys_figure": {"geomspace", "cumsum"},  # points of a line
     "planner.show.relations._association": {"log"},  # which odds are shown first
-    "planner.show.html._axis": {"outer"},  # where an axis has marks
+    "planner.show.svg._log_marks": {"**"},  # where an axis has marks
     "planner.ui.views.explore": {"geomspace"},  # places of a slider
 }
 

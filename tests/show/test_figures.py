@@ -31,7 +31,7 @@ from planner.show.figures import (
     plotly_of,
     rounds_figure,
 )
-from planner.show.html import svg_of
+from planner.show.svg import svg_of
 from planner.survey.assumed import NormalPreferences
 from planner.survey.choices import Categorical
 from planner.survey.levels import Level, Target
