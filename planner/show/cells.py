@@ -12,7 +12,7 @@ from planner.show.blocks import (
     quantity,
 )
 
-Row = Any  # of a table of estimates
+EstimateRow = Any  # of a table of estimates
 
 
 CHANGE = "change from "  # of one round to the next
@@ -24,22 +24,22 @@ _RATE = "missing rate"
 CUT_MARK = "*"
 
 
-def is_quartile(row: Row) -> bool:
+def is_quartile(row: EstimateRow) -> bool:
     """Whether the row has no number, but a remark."""
     return np.isnan(row.estimate) and np.isnan(row.share)
 
 
-def estimate_text(row: Row) -> str:
+def estimate_text(row: EstimateRow) -> str:
     """What is estimated, as it came out: it may lie outside what can be."""
     return _number(row.estimate, row)
 
 
-def processed_text(row: Row) -> str:
+def processed_text(row: EstimateRow) -> str:
     """The estimate that fits all others: counts of at least 0 that sum to the people."""
     return _number(row.processed, row)
 
 
-def _number(value: float, row: Row) -> str:
+def _number(value: float, row: EstimateRow) -> str:
     """People are whole; a mean and the like have the digits that its interval leaves."""
     if np.isnan(value):
         return ""
@@ -51,7 +51,7 @@ def _number(value: float, row: Row) -> str:
     return as_exact_as(value, spread) if spread > 0 else quantity(value)
 
 
-def _possible(row: Row) -> tuple[float, float]:
+def _possible(row: EstimateRow) -> tuple[float, float]:
     """Between which numbers it must be: a count, or a rate; a difference and a mean need not."""
     differs = not np.isnan(row.p) or row.of.startswith(CHANGE)
     if row.answer == _RATE and not differs:
@@ -63,7 +63,7 @@ def _possible(row: Row) -> tuple[float, float]:
     return 0.0, everybody
 
 
-def _limit(limit: float, row: Row) -> str:
+def _limit(limit: float, row: EstimateRow) -> str:
     """A limit, or with a mark the end of what can be where it is beyond that."""
     least, most = _possible(row)
     inside = min(max(limit, least), most)
@@ -71,7 +71,7 @@ def _limit(limit: float, row: Row) -> str:
     return text if inside == limit else text + CUT_MARK
 
 
-def interval_text(row: Row) -> str:
+def interval_text(row: EstimateRow) -> str:
     """From limit to limit; empty where neither is known."""
     if np.isnan(row.upper) and np.isnan(row.lower):
         return ""
@@ -80,7 +80,7 @@ def interval_text(row: Row) -> str:
     return f"{_limit(row.lower, row)} to {_limit(row.upper, row)}"
 
 
-def gap_text(row: Row) -> str:
+def gap_text(row: EstimateRow) -> str:
     """A difference with its limits: a share in per cent, if it is one."""
     if np.isnan(row.share):
         return f"{estimate_text(row)} ({interval_text(row)})"
@@ -94,7 +94,7 @@ def gap_text(row: Row) -> str:
     return f"{share_text(row)} ({limits[0]} to {limits[1]})"
 
 
-def share_text(row: Row) -> str:
+def share_text(row: EstimateRow) -> str:
     """In per cent, with one decimal, and more where few have the answer and many were asked."""
     if np.isnan(row.share):
         return ""

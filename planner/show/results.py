@@ -40,7 +40,7 @@ from planner.show.blocks import (
 from planner.show.cells import (
     CHANGE,
     CUT_MARK,
-    Row,
+    EstimateRow,
     estimate_text,
     gap_text,
     interval_text,
@@ -473,7 +473,7 @@ def _remarks(rows: DataFrame) -> list[str]:
     """
     sentences = dict[str, None]()
     said_already = set[str]()
-    row: Row
+    row: EstimateRow
     for row in rows.itertuples():
         value = _value_of(row.group)
         of_two_groups = not np.isnan(row.p)
@@ -492,7 +492,7 @@ def _remarks(rows: DataFrame) -> list[str]:
 def _remarks_at_the_end(frame: DataFrame) -> list[str]:
     """What was processed and how, and how exact weights are: once, with the questions it is of."""
     questions = dict[str, dict[str, None]]()
-    row: Row
+    row: EstimateRow
     different = frame.drop_duplicates(["question", "remark"])  # there may be many rows
     for row in different.itertuples():
         for text in _parts_of_remark(row):
@@ -506,7 +506,7 @@ def _remarks_at_the_end(frame: DataFrame) -> list[str]:
     return sentences
 
 
-def _parts_of_remark(row: Row) -> list[str]:
+def _parts_of_remark(row: EstimateRow) -> list[str]:
     """The sentences of a row's remark; that of a quartile may hold any sign of an answer."""
     if not row.remark:
         return []

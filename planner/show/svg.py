@@ -13,7 +13,7 @@ from planner.show.figures import Chart, Line
 
 Place = Callable[[Any], float]
 """Where a value or a name stands in a drawing."""
-Point = tuple[float, float]
+OnPage = tuple[float, float]
 
 
 # readable on a telephone
@@ -69,7 +69,7 @@ def svg_of(drawn: Chart, alt: str) -> str:
         up = _axis(numbers, bottom, top, log="y" in drawn.log)
         above, below = drawn.titles[1], drawn.across
 
-    def at(x: Any, y: Any) -> Point:
+    def at(x: Any, y: Any) -> OnPage:
         if drawn.turned:
             return across.place(y), up.place(x)
         return across.place(x), up.place(y)
@@ -108,7 +108,7 @@ def _label(value: str | float, *, percent: bool) -> str:
     return f"{value:,.4g}"
 
 
-def _drawn(line: Line, scaled: Callable[[Any, Any], Point]) -> Iterator[str]:
+def _drawn(line: Line, scaled: Callable[[Any, Any], OnPage]) -> Iterator[str]:
     """A line with what surrounds it: a band if it is drawn through, else a bar at each point."""
     if line.limits is not None and line.dash:
         lower, upper = line.limits
@@ -131,8 +131,8 @@ def _drawn(line: Line, scaled: Callable[[Any, Any], Point]) -> Iterator[str]:
 
 
 def _points(
-    line: Line, values: Sequence[float], scaled: Callable[[Any, Any], Point]
-) -> list[Point]:
+    line: Line, values: Sequence[float], scaled: Callable[[Any, Any], OnPage]
+) -> list[OnPage]:
     """Where these values of a line are on the page, those that are no number left out."""
     places = []
     for x, y in zip(line.x, values, strict=True):
@@ -209,11 +209,11 @@ def _log_marks(low: float, high: float) -> list[float]:
     return marks
 
 
-def _places(points: Iterable[Point]) -> str:
+def _places(points: Iterable[OnPage]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _path(points: list[Point], colour: str, width: int, dash: str = "") -> str:
+def _path(points: list[OnPage], colour: str, width: int, dash: str = "") -> str:
     dashes = f' stroke-dasharray="{_DASHES[dash]}"' if dash in _DASHES else ""
     style = f'stroke="{colour}" stroke-width="{width}"{dashes} fill="none"'
     return f'<polyline points="{_places(points)}" {style}/>'

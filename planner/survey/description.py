@@ -7,7 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar, NamedTuple, Self, TypeVar
 
 import pydantic
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core import (
+    ErrorDetails,
+    InitErrorDetails,
+    PydanticCustomError,
+    core_schema,
+)
 
 from planner.errors import InputError
 from planner.laws.schema import Document, Json
@@ -130,25 +135,52 @@ def named(key: str, *kinds: type[D]) -> dict[str, type[D]]:
     return {kind.model_fields[key].default: kind for kind in kinds}
 
 
-def told_apart(
-    key: str, remedy: str, kinds: Models, usual: str = ""
-) -> pydantic.BeforeValidator:
-    """Reads a table as the one of the known kinds that its ``key`` names."""
+class told_apart:  # noqa: N801 - stands in annotations beside Pydantic's validators
+    """Reads a table as the one of the known kinds that its ``key`` names.
 
-    def read(table: Json, info: pydantic.ValidationInfo) -> Json:
-        if isinstance(table, Description):
+    Each kind checks its own tables: what is annotated so needs no schema of all kinds together,
+    which would take a survey of one kind as long to make as it takes to plan it.
+    """
+
+    def __init__(self, key: str, remedy: str, kinds: Models, usual: str = "") -> None:
+        self.key = key
+        self.remedy = remedy
+        self.kinds = kinds
+        self.usual = usual
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: pydantic.GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        del source, handler
+        write = core_schema.plain_serializer_function_ser_schema(_dumped, info_arg=True)
+        return core_schema.with_info_plain_validator_function(
+            self._read, serialization=write
+        )
+
+    def _read(self, table: Json, info: pydantic.ValidationInfo) -> Json:
+        if isinstance(table, tuple(self.kinds.values())):
             return table
         given: Document = {}
         if type(table) is dict:
             given = table
-        name = given.get(key, usual)
+        name = given.get(self.key, self.usual)
         # A mistake is told at the key, and not once for each kind that it could be.
-        if name not in list(kinds):  # what is no text may have no hash
-            raise at(key, error=InputError.unknown(key, given.get(key), kinds, remedy))
-        _know(given, kinds[name], kinds)
-        return kinds[name].model_validate(table, context=info.context)
+        if name not in list(self.kinds):  # what is no text may have no hash
+            named = given.get(self.key)
+            error = InputError.unknown(self.key, named, self.kinds, self.remedy)
+            raise at(self.key, error=error)
+        _know(given, self.kinds[name], self.kinds)
+        return self.kinds[name].model_validate(table, context=info.context)
 
-    return pydantic.BeforeValidator(read)
+
+def _dumped(described: Description, info: pydantic.SerializationInfo) -> Document:
+    """A table within another, written as that is."""
+    return described.model_dump(
+        mode=info.mode,
+        exclude_defaults=info.exclude_defaults,
+        exclude_unset=info.exclude_unset,
+        exclude_none=info.exclude_none,
+    )
 
 
 def at(*where: str | int, error: InputError) -> pydantic.ValidationError:

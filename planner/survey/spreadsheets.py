@@ -9,12 +9,10 @@ of ``.xls`` have at most 17 million cells, and those of ``.ods`` are counted fir
 from __future__ import annotations
 
 import warnings
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile
 
 from planner.errors import FileError, PlannerError
@@ -92,6 +90,8 @@ def _require_no_entities(path: Path, packed: ZipFile) -> None:
 
     Whether a library expands entities depends on which parser of XML is installed beside it.
     """
+    from xml.parsers import expat
+
     for part in packed.infolist():
         if not part.filename.endswith((".xml", ".rels")):
             continue
@@ -117,12 +117,14 @@ def _require_few_cells(path: Path, packed: ZipFile) -> None:
     Its entities are Expat's to refuse: it reads none from other files, and ends a document that
     they make a hundred times as long.
     """
+    from xml.etree.ElementTree import iterparse
+
     rows = 0  # of a table up to the last that is not blank
     line = 0  # its rows so far
     width = 0  # of its widest row
     column = 0  # of a row so far
     with packed.open("content.xml") as content:
-        for _, element in ET.iterparse(content):  # noqa: S314 - see above
+        for _, element in iterparse(content):  # noqa: S314 - see above
             if element.tag in (_ODF + "table-cell", _ODF + "covered-table-cell"):
                 column += int(element.get(_ODF + "number-columns-repeated", 1))
                 if len(element):  # a cell that is not blank has a paragraph
