@@ -74,7 +74,7 @@ def _table(title: str, effects: list[EffectPower]) -> Table:
             percent,
         ),
     )
-    return Table(title, columns, "everybody", 2)
+    return Table(title, columns, "everybody")
 
 
 def _figure(effect: EffectPower, value: float | None) -> str:
