@@ -10,6 +10,8 @@ from planner import Categorical, Level, Numeric, Ordinal, Survey, plan_survey
 from planner.deployment.collecting.formulas import read_model
 from planner.deployment.parameters import survey_parameters
 from planner.errors import FileError
+from planner.show.blocks import Table
+from planner.show.effects import power_blocks
 from planner.survey.choices import ItemSet
 from planner.survey.survey import survey_text
 from planner.trial.effects import KnownPeople, effect_power
@@ -198,6 +200,12 @@ def test_a_model_without_finite_coefficients_is_counted_and_said(tmp_path):
     power = powers(FORCED, path, "yes ~ region", 40, link="logit")
     assert 5 < power.unfitted["ill", "yes"] < 35
     assert power.effects[0].without_privacy is None
+
+
+def test_no_row_is_marked_as_chosen(people_file):
+    power = powers(FORCED, people_file, "yes ~ region", 2)
+    tables = [block for block in power_blocks(power) if isinstance(block, Table)]
+    assert [table.accent for table in tables] == [None, None]
 
 
 def test_the_command_shows_power_beside_true_answers(people_file, tmp_path):
