@@ -63,6 +63,7 @@ def rounded_up(value: float, digits: int = 3, unlimited: str = "unlimited") -> s
     """
     if math.isinf(value):
         return unlimited
+    # Rounded up: a loss that is shown smaller than it is would be a false promise.
     written = Decimal(repr(float(value)))
     return str(written.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
 
@@ -70,6 +71,7 @@ def rounded_up(value: float, digits: int = 3, unlimited: str = "unlimited") -> s
 def _product(text: str) -> float:
     if len(text) > _MAX_LENGTH:
         raise ValueError
+    # From the left, as people read it: 6 / 2 * 3 is 9.
     first, *rest = re.split(r"([*/])", text)
     result = _factor(first)
     for operator, factor in zip(rest[::2], rest[1::2], strict=True):
@@ -82,6 +84,7 @@ def _product(text: str) -> float:
 
 def _factor(text: str) -> float:
     match = _FACTOR.fullmatch(text)
+    # A bracket that opens has to close; the pattern alone takes one without the other.
     if match is None or bool(match["open"]) != bool(match["close"]):
         raise ValueError
     number = float(match["number"])

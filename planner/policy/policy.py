@@ -86,6 +86,7 @@ class PrivacyPolicy:
         budgets = _read_budgets("epsilons", epsilons)
         arguments.require_budgets("epsilons", budgets)
         size = budgets.size
+        # A frozen dataclass is filled past its own lock.
         set_field = object.__setattr__
         set_field(self, "epsilons", budgets)
         set_field(self, "item_counts", _counts(item_counts, size))

@@ -422,6 +422,7 @@ class MinRule(PairRule):
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""
         none = np.zeros(epsilons.size)
         ones = np.ones(epsilons.size)
+        # Half of 2 min(eps, T) - T: the line T / 2 up to the kink at eps, eps - T / 2 beyond.
         offsets = np.array([none, epsilons])
         slopes = np.array([ones, -ones]) / 2
         return Reduction.of(epsilons, offsets, slopes, lambda _: np.array([none, ones]))
@@ -485,6 +486,7 @@ class OneSidedRule(MinRule):
         arguments.require_budgets("against", self.lowering, unlimited=True)
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
+        # The smaller of the two decides, and takes the whole derivative.
         up = epsilons[i] <= self.lowering[j]
         return np.where(up, 1.0, 0.0), np.where(up, 0.0, 1.0)
 
@@ -549,6 +551,7 @@ class AvgRule(PairRule):
 
     def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction:
         """``b_i = max(z e^(-eps_i / 2), 1 - z e^(eps_i / 2))``."""
+        # 1 + grown is e^(-eps / 2) and e^(eps / 2).
         ends = np.multiply.outer([-0.5, 0.5], epsilons)
         return Reduction.half(np.expm1(ends), np.array([[0.5], [0.5]]))
 
@@ -627,6 +630,7 @@ class MatrixRule(PairRule):
         return MatrixRule(self.pairs * float(scale))
 
     def relaxed(self, level: int, amount: float) -> MatrixRule:
+        # All pairs of the level, in both directions; its own pair once.
         here = np.arange(len(self.pairs)) == level
         return MatrixRule(self.pairs + amount * (here[:, None] | here[None, :]))
 

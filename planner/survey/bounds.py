@@ -55,6 +55,7 @@ def bounds_of(constraint: str, whole: bool) -> Bounds:
             codes.append(code[1])
             continue
         ranges.append(_range(text, whole))
+    # Of two ranges, such as 1 to 5 or 10 to 15, neither is the bounds of all answers.
     if len(ranges) != 1:
         return Bounds("", "")
     (bounds,) = ranges
@@ -104,6 +105,7 @@ def _split(text: str, word: str) -> Iterator[str]:
     start = 0
     for match in re.finditer(rf"\b{word}\b", text):
         before = text[: match.start()]
+        # Within brackets the word joins what belongs to one part.
         if before.count("(") == before.count(")"):
             yield text[start : match.start()]
             start = match.end()

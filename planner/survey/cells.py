@@ -116,6 +116,7 @@ class ColumnReader(dict[Cell, Code]):
             code = self._read_ticks(cell)
         else:
             code = self._read(self._joined(cell))
+        # Numbers rarely stand twice: all of them would only fill the memory.
         if len(self) < _MOST_KNOWN:
             self[cell] = code
         return code
@@ -250,6 +251,7 @@ class ColumnReader(dict[Cell, Code]):
         stand for something, else its label.
         """
         text = cell.strip()
+        # Codes that the file itself explains, as SPSS and Stata do, have a second text.
         texts = [text]
         label = self._value_labels[part].get(folded(text))
         if label is not None:
@@ -327,6 +329,7 @@ class ColumnReader(dict[Cell, Code]):
 
     def _read_ticks(self, cells: tuple[str, ...]) -> Code:
         """The answers that are ticked; of one answer each, the one."""
+        # A row without a tick has none of the answers; no answer if blanks are said to be missing.
         held: set[int] = set()
         nothing = "" in self.missing and not any(map(str.strip, cells))
         rows = zip(self.names, self._ticked_answers, cells, strict=True)

@@ -99,6 +99,7 @@ class Joint(Categorical):
             remedy = "A pair of answers has the smaller budget: give both the rule min."
             allowed = f'of questions with one rule, "{DEFAULT_RULE}" or "{ONE_SIDED}"'
             raise wrong(self.of, allowed, remedy, "of")
+        # Counted before they are listed: a level may have a million answers.
         cells = prod(int(part.policy.item_counts.sum()) for part in self.parts)
         if cells > MAX_JOINT_CELLS:
             allowed = f"of at most {MAX_JOINT_CELLS:,} pairs of answers, not {cells:,}"
@@ -167,6 +168,7 @@ class Joint(Categorical):
     def answer_column(self) -> AnswerColumn:
         """Its own columns where it states them, else those of its parts, joined."""
         column = super().answer_column
+        # One column a part, unless its own columns are the cells, ticked.
         if not self.parts or (self.columns and len(self.columns) != len(self.parts)):
             return column
         parts = [part.answer_column for part in self.parts]

@@ -191,7 +191,7 @@ class Levelled(BaseQuestion):
     def _fits(self) -> Self:
         check_items(self.levels)
         if isinstance(self.rule, tuple):
-            # Once made, a matrix of budgets has no blank cells.
+            # Once made, a matrix of budgets has no blank cells: files may leave the usual out.
             epsilons = [level.epsilon for level in self.levels]
             matrix = []
             for i, row in enumerate(self.rule):
@@ -263,6 +263,7 @@ class Levelled(BaseQuestion):
         weights: list[float] | None = importance
         if len(set(importance)) == 1 and importance[0] > 0:
             weights = None
+        # For an expected error all shares have to be known, not some.
         priors = [level.prior for level in self.levels if level.prior is not None]
         if 0 < len(priors) < len(self.levels):
             allowed = "given for all levels of the question, or for none"

@@ -264,6 +264,7 @@ class Survey(Description):
 
     @pydantic.model_serializer(mode="wrap")
     def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> Document:
+        # Reading what is written gives an equal survey: the order of questions counts.
         written = write(self)
         tables = []
         for table in written["question"]:

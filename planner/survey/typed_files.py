@@ -67,6 +67,7 @@ def open_json_lines(path: Path, _skipped: int) -> OpenedFile:
     encoding = find_encoding(path, "utf-8")
     names: dict[str, None] = {}
     for number, line in enumerate(read_lines(path, encoding), 1):
+        # All lines are read once for their keys: a person may be the only one with an answer.
         names |= dict.fromkeys(_json_object(path, number, line))
         if len(names) > MOST_HEADINGS:
             reason = f"has more than {MOST_HEADINGS:,} different keys"

@@ -95,6 +95,7 @@ class _Unfit(Exception):
 class _Enclosing:
     """Groups and repeats around a row: their conditions, the innermost last."""
 
+    # Of each enclosing group its condition, and whether it is asked repeatedly.
     conditions: list[str] = field(default_factory=list)
     repeats: list[bool] = field(default_factory=list)
 
@@ -303,6 +304,7 @@ def _require_asked_of_all(
         raise _Unfit("it is disabled")
     if any(enclosing.repeats):
         raise _Unfit("it is asked again and again of one person")
+    # A condition on these alone holds for all who take part; on anything else for some of them.
     given_names = set(map(folded, given))
     for condition in (*enclosing.conditions, row.get("relevant", "")):
         names = _REFERENCE.findall(condition)
@@ -336,6 +338,7 @@ def _question(
     if select["several"] is not None:
         question |= {"kind": "item-set", "padding_length": ""}
     answers = _answers(select["list"] or select["several"] or "", choices)
+    # A label that says no more than the name would only be to be kept in step with it.
     labels = {}
     for answer, text in answers.items():
         if text not in ("", answer):
@@ -393,6 +396,7 @@ def plain_label(text: str) -> str:
     >>> plain_label("## How **old** is <span style='color:red'>${name}</span>?")
     'How old is \N{HORIZONTAL ELLIPSIS}?'
     """
+    # References first: the underscores in their names are no emphasis.
     plain = _REFERENCE.sub(_DOTS, text)
     plain = html.unescape(_HTML_TAG.sub("", plain))
     plain = _MARKDOWN_LINK.sub(r"\1", plain)
