@@ -336,7 +336,7 @@ def _curve_blocks(
     up_to = everybody[everybody["of"] == ""].head(len(edges) - 2)
     draw = partial(distribution_figure, edges, up_to, smoothed)
     alt = "People up to each value: the consistent curve with its "
-    alt += f"{confidence:.0%} band, and the smoothed one."
+    alt += f"{100 * confidence:g} % band, and the smoothed one."
     yield Figure("People up to each value", draw, alt, f"curve {law.name}", "page")
 
 

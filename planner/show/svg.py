@@ -38,6 +38,9 @@ _MOST_AXIS_NAMES = 8
 _MOST_LETTERS = 24
 
 
+_LARGEST_WHOLE = 1e9  # a label of more digits has no room
+
+
 _DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
 
 
@@ -105,6 +108,8 @@ def _label(value: str | float, *, percent: bool) -> str:
         return f"{value[: _MOST_LETTERS - 1]}\u2026"
     if percent:
         return f"{100 * value:.3g} %"
+    if 1_000 <= abs(value) < _LARGEST_WHOLE:  # people, whole as everywhere else
+        return f"{value:,.0f}"
     return f"{value:,.4g}"
 
 
