@@ -163,7 +163,8 @@ def plan_distribution(
 
     More cells show finer shapes and have noisier shares: the number is doubled as long as a cell
     that holds its even share of the people, ``1 / cells``, is at least four standard errors of a
-    share up to it. Up to 16 cells the channel is proven to be the best; more are searched.
+    share up to it. Up to 16 cells the channel is proven to be the best; of more it is searched for,
+    and its certificate says how near a bound it is.
 
     Parameters
     ----------

@@ -198,22 +198,28 @@ def test_a_device_puts_numbers_into_the_cells_of_the_plan():
         law_of_cells(AGE.replacing(refusals=0.0, cells=4)).asked.code(None)
 
 
-def test_limits_of_a_quartile_hold_it_in_nearly_all_surveys(answers):
+@pytest.mark.parametrize("population", [False, True])
+def test_limits_of_a_quartile_hold_it_in_nearly_all_surveys(answers, population):
     """Each at 95 %: of 20 surveys fewer than 15 hold with chance 4e-4; two cells on, none does."""
     planned = plan_distribution(
         0, 80, epsilon=2.0, people=PEOPLE, refusals=True, cells=8
     )
     given = np.where(np.arange(PEOPLE) % 10 == 0, np.nan, answers)
     cells = cell_of(NumericDomain(0, 80), 8, given, refusals=True)
-    people = np.bincount(cells, minlength=9)
+    everybody = np.bincount(cells, minlength=9)
     true = float(np.nanquantile(given, 0.25))
     channel = planned.channel
     rng = np.random.default_rng(21)
     held = missed = 0
     for _ in range(20):
+        people = everybody
+        if population:  # they are drawn anew each time, from these shares
+            people = rng.multinomial(PEOPLE, everybody / PEOPLE)
         counts = rng.multinomial(people, channel.matrix).sum(axis=0)
         estimates = estimate_ordered(channel, counts, no_answer=True)
-        value, least, most = number_at(estimates, np.linspace(0, 80, 9), 0.25)
+        value, least, most = number_at(
+            estimates, np.linspace(0, 80, 9), 0.25, population=population
+        )
         assert least <= value <= most
         held += least <= true <= most
         missed += least <= true + 20 <= most
