@@ -104,13 +104,19 @@ const tell = () => {
   page = title;
   heard = now;
 };
+// A moment after the page stands still: a busy browser draws what came long after the run has ended.
+let waiting = 0;
 const listen = () => {
   document.body.append(spoken);
-  new MutationObserver((changes) => {
-    if (changes.some(({ target }) => target.dataset.testScriptState === "notRunning"))
-      setTimeout(tell, MOMENT);
-  }).observe(document.body, { subtree: true, attributeFilter: ["data-test-script-state"] });
-  setTimeout(tell, 4 * MOMENT);
+  const still = () => document.querySelector("[data-test-script-state=notRunning]");
+  const soon = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => still() && tell(), MOMENT);
+  };
+  soon();
+  new MutationObserver(soon).observe(document.body, {
+    subtree: true, childList: true, characterData: true, attributeFilter: ["data-test-script-state"],
+  });
 };
 export default function ({ data, setTriggerValue }) {
   take = (pasted) => setTriggerValue("pasted", pasted);

@@ -70,5 +70,6 @@ def test_the_way_through_the_clinic_can_be_heard(visit):
 def test_what_a_slider_changes_is_told(visit):
     page = visit.page
     visit.go("Explore")
+    told(page, "Explore")  # and what is on it was there before
     page.get_by_role("slider").first.press("ArrowRight")
     told(page, "Total error from 622 to")
