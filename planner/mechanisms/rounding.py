@@ -56,29 +56,31 @@ def round_inward(
     a: Sequence[float], b: Sequence[float], levels: Levels
 ) -> tuple[list[int], list[int]]:
     """A table's integers, ``a`` rounded down and ``b`` up, that keep every pair's budget."""
-    own = [min(floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
-    other = [max(ceil(value * DENOMINATOR), 1) for value in b]
+    a_units = [min(floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
+    b_units = [max(ceil(value * DENOMINATOR), 1) for value in b]
     for _ in range(1 + _MAX_STEPS):
-        _require_apart(own, other, levels)
+        _require_apart(a_units, b_units, levels)
         try:
-            check_unary(own, other, levels)
+            check_unary(a_units, b_units, levels)
         except PairViolation as broken:
             # The pair's probabilities move one unit towards each other; then all is checked again.
             for i in {broken.first, broken.second}:
                 level = i
-                if i == len(own):  # dummies, which have their level's probabilities
+                if i == len(a_units):  # dummies, which have their level's probabilities
                     level = levels.dummy_level
-                own[level] -= 1
-                other[level] += 1
+                a_units[level] -= 1
+                b_units[level] += 1
             continue
-        return own, other
+        return a_units, b_units
     raise VerificationError("The probabilities break the policy by more than rounding")
 
 
-def _require_apart(own: Sequence[int], other: Sequence[int], levels: Levels) -> None:
+def _require_apart(
+    a_units: Sequence[int], b_units: Sequence[int], levels: Levels
+) -> None:
     """InputError that names the first level whose bit says nothing: ``a`` is not above ``b``."""
-    for i, (own_units, other_units) in enumerate(zip(own, other, strict=True)):
-        if other_units >= own_units:
+    for i, (a, b) in enumerate(zip(a_units, b_units, strict=True)):
+        if b >= a:
             allowed = "large enough for probabilities that differ by more than 2^-32"
             remedy = (
                 "Raise the smallest budgets, or leave out the levels that force them."

@@ -53,9 +53,12 @@ class OverlapCollected(overlap.Overlap, Collected):
         """The best design, with its ratios rounded up to whole numbers over 2^32: private."""
         epsilon = levels.least_demanded()
         items = levels.total
-        size, heights, _ = best_set_design(items, levels.dummies, epsilon, cap)
-        possible = -np.diff(heights)[max(0, size - items) : size]
-        ratios = np.minimum(units_above(np.exp(possible)), DENOMINATOR)
+        size, log_steps, _ = best_set_design(items, levels.dummies, epsilon, cap)
+        # Of a report with j hits to one with j + 1; fewer hits than size - items are impossible.
+        fewest = max(0, size - items)
+        log_ratios = -np.diff(log_steps)[fewest:size]
+        ratios = units_above(np.exp(log_ratios))
+        ratios = np.minimum(ratios, DENOMINATOR)
         return cls(levels, size, cap or epsilon, tuple(ratios.tolist()))
 
     def counter(self) -> Counter:
@@ -65,25 +68,25 @@ class OverlapCollected(overlap.Overlap, Collected):
 
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         """Of padded sets, shape ``(n, length)``."""
-        parts = 1 + len(elements) * self.cells // _CHUNK_ELEMENTS
-        return [
-            np.concatenate(
-                [self._drawn(some.T, words) for some in np.array_split(elements, parts)]
-            )
-        ]
+        part_count = 1 + len(elements) * self.cells // _CHUNK_ELEMENTS
+        parts = np.array_split(elements, part_count)
+        reports = [self._drawn(part.T, words) for part in parts]
+        return [np.concatenate(reports)]
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
         """As :class:`Collected` says, of padded sets; element ``k`` is in ``people[k]`` of them."""
         n = int(people.sum()) // self.levels.dummies
         (a, b) = self.chances
-        return Aggregate(n, rng.binomial(people, a) + rng.binomial(n - people, b))
+        from_holders = rng.binomial(people, a)
+        from_others = rng.binomial(n - people, b)
+        return Aggregate(n, from_holders + from_others)
 
     def _counted(self, rows: Reports) -> Whole:
+        """How many of the reports have each element, of reports that list rising numbers."""
         numbers = rows.view(f"<u{self.width}").astype(np.int64)
-        wrong = (numbers[:, -1] >= self.cells) | (np.diff(numbers, axis=1) <= 0).any(
-            axis=1
-        )
-        for u in np.flatnonzero(wrong):
+        is_outside = numbers[:, -1] >= self.cells
+        is_unordered = (np.diff(numbers, axis=1) <= 0).any(axis=1)
+        for u in np.flatnonzero(is_outside | is_unordered):
             allowed = f"{self.held} rising numbers below {self.cells}"
             raise InputError(
                 f"report {u}", "another one", allowed, "Leave the report out."
@@ -93,42 +96,55 @@ class OverlapCollected(overlap.Overlap, Collected):
     def _drawn(self, elements: Whole, words: Words) -> Reports:
         """Reports about sets side by side, each with its hits and, at random, some others.
 
-        All own elements are there while others are drawn, as often as some were there already.
+        ``elements`` are of padded sets, shape ``(length, n)``. A report's ``held`` elements are
+        ``h`` hits and ``held - h`` others. All own elements are there while others are drawn, again
+        where what was drawn was there already, until there are ``length + held - h``; then the own
+        ones that are no hits are taken away.
         """
         (length, n) = elements.shape
         width = 8 * octets(self.cells)
         bits = np.zeros(n * width, np.bool_)
-        first = np.arange(n) * width
-        hit = elements < 0
-        left = self.hits_drawn(n, words)
-        full = length + self.held - left
+        rows = bits.reshape(n, width)
+        first_bit = np.arange(n) * width
+        hits_left = self.hits_drawn(n, words)
+        full = length + self.held - hits_left
+        # Of j own elements that are left, h of them hits, the next is one with the chance h / j.
+        is_hit = np.zeros(elements.shape, np.bool_)
         for position in range(length):
-            hit[position] = words.below(length - position, n) < left
-            left -= hit[position]
-        bits[elements + first] = True
-        while (
-            missing := full - np.count_nonzero(bits.reshape(n, width), axis=1)
-        ).any():
-            rows = np.repeat(first, missing)
-            bits[rows + words.below(self.cells, rows.size)] = True
-        bits[(elements + first)[~hit]] = False
+            is_hit[position] = words.below(length - position, n) < hits_left
+            hits_left -= is_hit[position]
+        own_bits = elements + first_bit
+        bits[own_bits] = True
+        missing = full - np.count_nonzero(rows, axis=1)
+        while missing.any():
+            first_bits = np.repeat(first_bit, missing)
+            drawn = words.below(self.cells, first_bits.size)
+            bits[first_bits + drawn] = True
+            missing = full - np.count_nonzero(rows, axis=1)
+        bits[own_bits[~is_hit]] = False
         if not self.width:
-            return np.packbits(bits.reshape(n, width), axis=1, bitorder="little")
-        numbers = (np.flatnonzero(bits) % width).reshape(n, self.held)
+            return np.packbits(rows, axis=1, bitorder="little")
+        columns = np.flatnonzero(bits) % width
+        numbers = columns.reshape(n, self.held)
         return as_bytes(numbers.astype(f"<u{self.width}"))
 
     def hits_drawn(self, count: int, words: Words) -> Whole:
-        """The number of own elements in each report."""
-        *ends, last = self.ends
-        edges = np.array([(end << 64) // last for end in ends], dtype=np.uint64)
+        """The number of own elements in each report.
+
+        ``ends`` are the cumulated weights of the numbers of hits, whole numbers of any length; the
+        last is their total. The first 64 binary digits of a uniform number below it nearly always
+        decide between them.
+        """
+        *ends, total = self.ends
+        edges = np.array([(end << 64) // total for end in ends], dtype=np.uint64)
         drawn = words.raw(count)
-        places = np.searchsorted(edges, drawn, side="right")
-        for k in np.flatnonzero(
-            np.isin(drawn, edges)
-        ):  # 64 bits do not tell: one in 10^18
-            number = int(drawn[k]) * last + below(words.octets, last)
-            places[k] = bisect_right(ends, number >> 64)
-        return self.hits[0] + places
+        extra_hits = np.searchsorted(edges, drawn, side="right")
+        # A word that is an edge does not tell, once in 10^18: it gets further digits.
+        undecided = np.flatnonzero(np.isin(drawn, edges))
+        for k in undecided:
+            number = int(drawn[k]) * total + below(words.octets, total)
+            extra_hits[k] = bisect_right(ends, number >> 64)
+        return self.hits[0] + extra_hits
 
 
 # -- the best design ---------------------------------------------------------------------
@@ -178,24 +194,30 @@ def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> floa
     """Total squared error per person that no unbiased mechanism undercuts.
 
     For the worst set of ``length`` items, where two sets that differ in one item have the budget
-    ``epsilon`` and any two have ``cap``, in nats.
+    ``epsilon`` and any two have ``cap``, in nats. With ``x = 1 / sinh^2(budget / 2)``, which is
+    ``4 E / (E - 1)^2`` of ``E = e^budget``, ``m`` items and ``l`` of them in the set, it is the
+    larger of ``l (m - l) / m ((m - 1) x_cap - 1)`` and, with ``r = m - l``,
+    ``r / (r + 1) (r x_epsilon - 1)``, where ``r`` is ``q - 1`` of docs/theory/item-sets.md.
     """
-    others = items - length
-    by_set, by_item = (
-        sinh(budget / 2) ** -2 for budget in (cap, epsilon)
-    )  # 4 E / (E - 1)^2
-    by_cap = length * others / items * ((items - 1) * by_set - 1)
-    return max(0.0, by_cap, others / (others + 1) * (others * by_item - 1))
+    others = items - length  # r
+    set_excess = sinh(cap / 2) ** -2  # x_cap
+    item_excess = sinh(epsilon / 2) ** -2  # x_epsilon
+    by_cap = length * others / items * ((items - 1) * set_excess - 1)
+    by_epsilon = others / (others + 1) * (others * item_excess - 1)
+    return max(0.0, by_cap, by_epsilon)
 
 
 def set_error(
     items: int, length: int, own_chance: ArrayLike, other_chance: ArrayLike
 ) -> Array:
-    """Squared error per person for the worst number of items, none or all: it is linear in it."""
+    """Squared error per person for the worst number of items, none or all: it is linear in it.
+
+    ``items noise + length max(signal, 0)``, with the terms of :mod:`planner.policy.logodds`.
+    """
+    a = np.asarray(own_chance)
+    b = np.asarray(other_chance)
     with np.errstate(divide="ignore", invalid="ignore"):
-        noise, signal = logodds.noise_and_signal(
-            np.asarray(own_chance), np.asarray(other_chance)
-        )
+        noise, signal = logodds.noise_and_signal(a, b)
     return items * noise + length * np.maximum(signal, 0.0)
 
 
@@ -206,31 +228,42 @@ def _staircases(length: int, epsilon: float, cap: float) -> Array:
     """
     whole_steps = ceil(cap / epsilon - 1e-9) - 1
     # By so much the one short step is shorter than epsilon, for the stairs to end at the cap.
-    missing = max(0.0, epsilon - (cap - whole_steps * epsilon))
-    short_steps = np.arange(whole_steps + 1 if missing > 1e-9 * cap else 1)
+    last_height = cap - whole_steps * epsilon
+    missing = max(0.0, epsilon - last_height)
+    places = 1
+    if missing > 1e-9 * cap:  # the short step may be any of them
+        places = whole_steps + 1
+    short_steps = np.arange(places)
     if length * short_steps.size > _ALL_STAIRS:
         short_steps = short_steps[[0, -1]]
     hits = np.arange(length + 1)
     flat = np.arange(length)[:, None, None]  # hits before the first step
     steps_climbed = hits - flat
-    after_short = steps_climbed > short_steps[:, None]
-    heights = epsilon * steps_climbed - missing * after_short
-    return np.asarray(np.clip(heights, 0.0, cap).reshape(-1, length + 1))
+    is_after_short = steps_climbed > short_steps[:, None]
+    heights = epsilon * steps_climbed - missing * is_after_short
+    heights = np.clip(heights, 0.0, cap)
+    return np.asarray(heights.reshape(-1, length + 1))
 
 
 def hits_by_size(elements: int, length: int, sizes: Whole) -> Array:
     """Chance of each number of hits of a uniform report, up to a factor: ``(sizes, length + 1)``.
 
     Hypergeometric: ``C(length, j) C(elements - length, k - j)`` for ``j`` hits of ``k`` elements,
-    by the ratios of neighbours.
+    by the ratios of neighbours: that of ``j + 1`` to ``j`` hits is
+    ``(length - j) / (j + 1) (k - j) / (elements - length - k + j + 1)``.
     """
     j = np.arange(length)
     k = sizes[:, None]
-    others = np.maximum(elements - length - k + j + 1, 1e-200)
-    with np.errstate(divide="ignore"):
-        log_ratios = np.log((length - j) / (j + 1) * np.maximum(k - j, 0) / others)
-    logs = np.cumsum(np.pad(log_ratios, ((0, 0), (1, 0))), axis=1)
-    return np.exp(logs - logs.max(axis=1, keepdims=True))
+    misses_left = np.maximum(k - j, 0)
+    others_left = np.maximum(elements - length - k + j + 1, 1e-200)
+    ratios = (length - j) / (j + 1) * misses_left / others_left
+    with np.errstate(divide="ignore"):  # numbers of hits that a size cannot have
+        log_ratios = np.log(ratios)
+    from_first = np.pad(log_ratios, ((0, 0), (1, 0)))
+    logs = np.cumsum(from_first, axis=1)
+    # Divided by the largest, so that no size overflows.
+    largest = logs.max(axis=1, keepdims=True)
+    return np.exp(logs - largest)
 
 
 def chances_in_report(
@@ -242,11 +275,14 @@ def chances_in_report(
     ``b = (k - length a) / items``.
     """
     uniform = hits_by_size(items + length, length, sizes)
+    # A report's chance is the uniform one times the stair's height, up to one factor for all.
     height = np.exp(stairs - stairs[:, -1:]).T
     hits = np.arange(length + 1)
-    mean_hits = ((uniform * hits) @ height) / (uniform @ height)
+    total = uniform @ height
+    mean_hits = ((uniform * hits) @ height) / total
     own_chance = mean_hits / length
-    return own_chance, (sizes[:, None] - mean_hits) / items
+    other_chance = (sizes[:, None] - mean_hits) / items
+    return own_chance, other_chance
 
 
 def _best(items: int, length: int, stairs: Array) -> SetDesign:
@@ -259,15 +295,19 @@ def _best(items: int, length: int, stairs: Array) -> SetDesign:
     while True:
         sizes = np.arange(low, high + 1)
         if sizes.size > max(_GRID, _ALL_HITS // length):
-            sizes = np.unique(np.geomspace(low, high, _GRID).astype(np.int64))
+            grid = np.geomspace(low, high, _GRID).astype(np.int64)
+            sizes = np.unique(grid)
         own_chance, other_chance = chances_in_report(items, length, sizes, stairs)
-        errors = set_error(items, length, own_chance, other_chance)
-        size, stair = divmod(int(np.nanargmin(errors)), len(stairs))
+        errors = set_error(items, length, own_chance, other_chance)  # (sizes, stairs)
+        best = int(np.nanargmin(errors))
+        i, stair = divmod(best, len(stairs))
         if sizes.size > high - low:  # all of them were tried
-            support = (float(own_chance[size, stair]), float(other_chance[size, stair]))
-            return SetDesign(int(sizes[size]), tuple(stairs[stair].tolist()), support)
-        low = int(sizes[max(size - 1, 0)])
-        high = int(sizes[min(size + 1, sizes.size - 1)])
+            a = float(own_chance[i, stair])
+            b = float(other_chance[i, stair])
+            log_steps = tuple(stairs[stair].tolist())
+            return SetDesign(int(sizes[i]), log_steps, support=(a, b))
+        low = int(sizes[max(i - 1, 0)])
+        high = int(sizes[min(i + 1, sizes.size - 1)])
 
 
 def rival_supports(
@@ -289,14 +329,17 @@ def rival_supports(
     privset 3664.17
     wheel 5133.71
     """
+    # One step at the first hit: a report hits the set or not.
     hit = np.array([[0.0] + [epsilon] * length])
-    grown = expm1(epsilon)
-    own_chance, other_chance = chances_in_report(items, length, np.array([1]), hit)
+    one_element = np.array([1])
+    own_chance, other_chance = chances_in_report(items, length, one_element, hit)
+    # An arc around each own element is e^epsilon times as likely as the rest of the circle.
+    grown = expm1(epsilon)  # e^epsilon - 1
     arc = 1 / (3 * length - 1 + length * grown)
-    wheel = arc * (1 + grown) / (1 + grown * length * arc), arc
+    in_own_arc = arc * (1 + grown) / (1 + grown * length * arc)
     privset = _best(items, length, hit).support
     return {
         "amplified-grr": (float(own_chance[0, 0]), float(other_chance[0, 0])),
         "privset": privset,
-        "wheel": wheel,
+        "wheel": (in_own_arc, arc),
     }

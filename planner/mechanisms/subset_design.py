@@ -127,9 +127,11 @@ class SidesCollected(sides.Sides, Collected):
         support = self.support()
         if support is None:
             return np.array(self.values)
-        own_chance = float(support[0][0])
-        other = float(support[0][1])
-        sides = np.array([-other, 1 - other]) / (own_chance - other)
+        # -b / (a - b) for an item that a report does not support, (1 - b) / (a - b) for one that it
+        # supports: these are the low and the high side.
+        a = float(support[0][0])
+        b = float(support[0][1])
+        sides = np.array([-b, 1 - b]) / (a - b)
         return np.tile(sides, (len(self.types), 1, 1))
 
     @cached_property
@@ -149,21 +151,35 @@ class SidesCollected(sides.Sides, Collected):
         if self.support() is not None:
             return super().estimate(Aggregate(n, by_type[:, 1:].sum(axis=0)))
         group = self._group
-        (low, high) = np.moveaxis(self.estimator, 2, 0)
-        values = (by_type[:, 0] @ low)[group]
-        for slope, ones in zip(high - low, by_type[:, 1:], strict=True):
-            values += slope[group] * ones  # by type: there may be millions of counts
-        spread, null = self._standard_errors(values, n)
+        values = self._summed(by_type, self.estimator)
+        errors, null_errors = self._standard_errors(values, n)
         bits = self.bits
         people = np.bincount(group, values, len(self.counts))
         return ReportSums(
             values[bits],
-            spread[bits],
-            null[bits],
+            errors[bits],
+            null_errors[bits],
             n,
             self._sum_law(people),
             group[bits],
         )
+
+    def _summed(self, by_type: Whole, added: Array) -> Array:
+        """Sum over reports of what each adds by type and side, in the order of the bits.
+
+        ``by_type`` has of each type its reports, then each bit's ones, and ``added`` the shape
+        ``(types, groups, 2)``. A report adds ``low`` and, where the bit is 1, ``high - low`` more.
+        """
+        low = added[:, :, 0]
+        high = added[:, :, 1]
+        slopes = high - low
+        reports = by_type[:, 0]
+        group = self._group
+        sums = (reports @ low)[group]
+        # Type by type: there may be millions of counts.
+        for slope, ones in zip(slopes, by_type[:, 1:], strict=True):
+            sums += slope[group] * ones
+        return np.asarray(sums)
 
     def _sum_law(self, people: Array | Whole) -> SumLaw:
         """What a report adds to the count of an item: a value for its type and the item's side.
@@ -175,22 +191,24 @@ class SidesCollected(sides.Sides, Collected):
         kinds = len(self.types)
         groups = len(self.counts)
         high = np.array(self.types).T  # (groups, types)
-        size = np.array(self.counts)[:, None]
+        items = np.array(self.counts)[:, None]
         chances = np.array(self.weights) / DENOMINATOR  # (groups, types, sides)
-        share = np.stack([1 - high / size, high / size], axis=2)
+        sent = chances.sum(axis=2)  # chance of each type, by the person's group
+        high_share = high / items
+        share = np.stack([1 - high_share, high_share], axis=2)
+        # By the item's group, the person's group, the type and the item's side.
         other = np.empty((groups, groups, kinds, 2))
         for group in range(groups):
-            # By the person's group, of each type.
-            sent = chances.sum(axis=2)[:, :, None]
-            other[group] = sent * share[group]
-            rest = max(self.counts[group] - 1, 1)
-            if_low = chances[group, :, 0] * high[group] / rest
-            if_high = chances[group, :, 1] * (high[group] - 1) / rest
-            on_high = if_low + if_high
-            other[group, group, :, 1] = on_high
-            other[group, group, :, 0] = chances[group].sum(axis=1) - on_high
+            other[group] = sent[:, :, None] * share[group]
             if self.counts[group] == 1:
                 other[group, group] = 0.0  # nobody has another item of it
+                continue
+            other_items = self.counts[group] - 1
+            if_own_low = chances[group, :, 0] * high[group] / other_items
+            if_own_high = chances[group, :, 1] * (high[group] - 1) / other_items
+            on_high = if_own_low + if_own_high
+            other[group, group, :, 1] = on_high
+            other[group, group, :, 0] = sent[group] - on_high
         return SumLaw(
             numbers=self.estimator.transpose(1, 0, 2).reshape(groups, 2 * kinds),
             own=chances.reshape(groups, 2 * kinds),
@@ -201,10 +219,12 @@ class SidesCollected(sides.Sides, Collected):
 
     def variance(self, users: int, once: Array, twice: Array) -> Array:
         del users, twice  # a person has one answer
-        counts = np.empty(self.levels.elements)
-        counts[self.bits] = once
-        people = np.bincount(self._group, counts, len(self.counts)).astype(np.float64)
-        return self._variance(counts, people)[self.bits]
+        bits = self.bits
+        holders = np.empty(self.levels.elements)
+        holders[bits] = once
+        people = np.bincount(self._group, holders, len(self.counts))
+        variances = self._variance(holders, people.astype(np.float64))
+        return variances[bits]
 
     def second_moments(self, shares: Array, sums: Array) -> Array:
         level_of = np.repeat(np.array(self.groups), self.levels.item_counts)
@@ -212,11 +232,7 @@ class SidesCollected(sides.Sides, Collected):
 
     def weight_squares(self, counted: Aggregate) -> Array:
         by_type = counted.counts.reshape(len(self.types), -1)
-        (low, high) = np.moveaxis(np.square(self.estimator), 2, 0)
-        group = self._group
-        squares = (by_type[:, 0] @ low)[group]
-        for slope, ones in zip(high - low, by_type[:, 1:], strict=True):
-            squares += slope[group] * ones
+        squares = self._summed(by_type, np.square(self.estimator))
         return np.asarray(squares[self.bits])
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
@@ -233,7 +249,8 @@ class SidesCollected(sides.Sides, Collected):
         groups = len(self.counts)
         types = len(self.types)
         chances = np.array(self.weights) / DENOMINATOR  # (groups, types, sides)
-        drawn = rng.multinomial(holders, chances.reshape(groups, 2 * types)[group])
+        outcome_chances = chances.reshape(groups, 2 * types)
+        drawn = rng.multinomial(holders, outcome_chances[group])
         # Reports by own item, type and side.
         sent = drawn.reshape(holders.size, types, 2)
         sent_by_group = np.zeros((groups, types, 2), dtype=np.int64)
@@ -241,14 +258,18 @@ class SidesCollected(sides.Sides, Collected):
         reports = sent_by_group.sum(axis=(0, 2))  # of each type
         # Who else may have an item on the high side, in three kinds: people of other groups, and
         # those of the item's own group whose own item is on the low or on the high side.
-        others = np.empty((types, 3, holders.size), dtype=np.int64)
-        others[:, 0] = (reports - sent_by_group.sum(axis=2)).T[:, group]
+        of_group = sent_by_group.sum(axis=2)
+        of_other_groups = (reports - of_group).T  # (types, groups)
         same_group = sent_by_group[group] - sent
+        others = np.empty((types, 3, holders.size), dtype=np.int64)
+        others[:, 0] = of_other_groups[:, group]
         others[:, 1:] = same_group.transpose(1, 2, 0)
-        share = self._high_shares()[:, :, group]
-        high = sent[:, :, 1].T + rng.binomial(others, share).sum(axis=1)
-        result = np.column_stack([reports, high])
-        return Aggregate(int(holders.sum()), result.ravel())
+        high_share = self._high_shares()[:, :, group]
+        drawn_high = rng.binomial(others, high_share)
+        own_high = sent[:, :, 1].T
+        high = own_high + drawn_high.sum(axis=1)
+        counts = np.column_stack([reports, high])
+        return Aggregate(int(holders.sum()), counts.ravel())
 
     def _high_shares(self) -> Array:
         """Chance that an item is on the high side of another one's report, ``(types, 3, groups)``.
@@ -256,11 +277,12 @@ class SidesCollected(sides.Sides, Collected):
         ``k / m`` for people of other groups; ``k / (m - 1)`` and ``(k - 1) / (m - 1)`` for people
         of its own group whose own item is on the low and on the high side, which takes a place.
         """
-        items = np.array(self.counts)
-        high = np.array(self.types)
-        places = np.stack([high, high, high - 1], axis=1)
-        among = np.maximum(np.stack([items, items - 1, items - 1]), 1)
-        return np.clip(places / among, 0.0, 1.0)
+        items = np.array(self.counts)  # m
+        high = np.array(self.types)  # k, (types, groups)
+        high_places = np.stack([high, high, high - 1], axis=1)
+        places = np.stack([items, items - 1, items - 1])
+        places = np.maximum(places, 1)  # of a group's only item nobody has another one
+        return np.clip(high_places / places, 0.0, 1.0)
 
     @cached_property
     def _group(self) -> Whole:
@@ -282,19 +304,24 @@ class SidesCollected(sides.Sides, Collected):
     def _standard_errors(self, values: Array, users: int) -> tuple[Array, Array]:
         """Of estimates in the order of the bits, and what they were if nobody had the item."""
         items = np.array(self.counts)
+        groups = items.size
         # Unbiased estimates sum to about the users; what noise took below 0 is left out.
-        people = np.maximum(np.bincount(self._group, values, items.size), 0.0)
+        people = np.bincount(self._group, values, groups)
+        people = np.maximum(people, 0.0)
         shares = items / items.sum()
         if people.any():
             shares = people / people.sum()
         holders = np.clip(values, 0, users)
         variance = self._variance(holders, users * shares)
-        # If nobody has the only item of a group, everybody is in the other groups.
-        elsewhere = np.tile(shares, (shares.size, 1)) + 1e-300
-        elsewhere[np.diag_indices(shares.size)] *= items > 1
-        elsewhere /= np.maximum(elsewhere.sum(axis=1, keepdims=True), 1e-300)
-        null = users * (elsewhere * self.variances.other.T).sum(axis=1)
-        return np.sqrt(variance), np.sqrt(null[self._group])
+        # If nobody has the only item of a group, everybody is in the other groups: a row an item's
+        # group, with the shares of all groups then.
+        elsewhere = np.tile(shares, (groups, 1)) + 1e-300
+        elsewhere[np.diag_indices(groups)] *= items > 1
+        totals = elsewhere.sum(axis=1, keepdims=True)
+        elsewhere /= np.maximum(totals, 1e-300)
+        by_group = elsewhere * self.variances.other.T
+        null_variance = users * by_group.sum(axis=1)
+        return np.sqrt(variance), np.sqrt(null_variance[self._group])
 
 
 def draw_sides(
@@ -309,22 +336,26 @@ def draw_sides(
     ``own_bits`` are the bits of the people's own items; bits stand group by group. ``integers``
     are ``2^32 Pr[type, own side | group]``, shape ``(groups, types, 2)``.
     """
+    people = own_bits.size
+    groups = item_counts.size
+    types = len(high_counts)
     width = 1 + words_for(int(item_counts.sum()))
     chunk = rows_at_once(_CHUNK_WORDS, width)
-    children = words.split(-(-own_bits.size // chunk))
-    reports = np.empty((own_bits.size, width), dtype=np.uint64)
-    lasts = np.cumsum(item_counts)
-    types = len(high_counts)
+    chunk_count = -(-people // chunk)
+    children = words.split(chunk_count)
+    reports = np.empty((people, width), dtype=np.uint64)
+    group_ends = np.cumsum(item_counts)
     # One search for all groups: the cumulated integers of group g begin at g 2^32.
-    ends = np.cumsum(integers.reshape(item_counts.size, -1), axis=1)
-    ends += np.arange(item_counts.size)[:, None] * DENOMINATOR
+    ends = np.cumsum(integers.reshape(groups, -1), axis=1)
+    ends += np.arange(groups)[:, None] * DENOMINATOR
 
     def draw(part: slice, i: int) -> None:
         """Type and own side from one word each; then everybody's other items, sorted by type."""
         bits = own_bits[part]
-        group = np.searchsorted(lasts, bits, side="right")
+        group = np.searchsorted(group_ends, bits, side="right")
         word = group * DENOMINATOR + children[i].half(bits.size)
-        outcome = np.searchsorted(ends.ravel(), word, side="right") - 2 * types * group
+        cell = np.searchsorted(ends.ravel(), word, side="right")
+        outcome = cell - 2 * types * group  # twice the type, and 1 more if high
         report_type = outcome >> 1
         is_high = (outcome & 1).astype(np.bool_)
         sort_key = report_type
@@ -343,7 +374,7 @@ def draw_sides(
         reports[part, 0] = report_type
         reports[part][order, 1:] = sets.T
 
-    map_rows(draw, own_bits.size, chunk)
+    map_rows(draw, people, chunk)
     return reports
 
 
@@ -375,37 +406,43 @@ def draw_sets(
     # A word in which two levels meet is there twice, once for each.
     bits = np.zeros((firsts[-1], rows), dtype=np.uint64)
     parts = np.split(bits, firsts[1:-1])
-    for report_type, (start, end) in enumerate(pairwise([0, *type_ends.tolist()])):
+    type_starts = [0, *type_ends.tolist()]
+    for report_type, (start, end) in enumerate(pairwise(type_starts)):
         targets_of_type = targets[report_type].tolist()
         for part, level, target, size in zip(
             parts, levels, targets_of_type, sizes, strict=True
         ):
             step = rows_at_once(_NEAR_WORDS, level.mask.size)
             for row in range(start, end, step):
-                some = part[:, row : min(row + step, end)]
-                _near(some, level.mask, target, size, source)
+                row_end = min(row + step, end)
+                _near(part[:, row:row_end], level.mask, target, size, source)
     ends = np.cumsum(item_counts)
     starts = ends - item_counts
-    every = np.arange(rows)
+    every_row = np.arange(rows)
     # Where each own bit stands: its word among those of all levels, and its lane there.
     own_level = np.searchsorted(ends, own_bits, side="right")
-    word_of_own = (own_bits >> 6) + (firsts[:-1] - (starts >> 6))[own_level]
-    own_place = word_of_own * rows + every
-    shift = (own_bits & 63).astype(np.uint64)
+    shift_of_level = firsts[:-1] - (starts >> 6)  # of a level's words by meeting levels
+    own_word = (own_bits >> 6) + shift_of_level[own_level]
+    own_cell = own_word * rows + every_row
+    own_lane = (own_bits & 63).astype(np.uint64)
+    own_mask = _ONE_BIT << own_lane
     flat = bits.reshape(-1)
-    flat[own_place] &= ~(_ONE_BIT << shift)
-    report_types = np.repeat(np.arange(type_ends.size), np.diff(type_ends, prepend=0))
-    missing = targets[report_types].T - np.stack([_ones(part) for part in parts])
-    missing[own_level, every] -= is_high
+    flat[own_cell] &= ~own_mask
+    # How many ones each level of each row still lacks, besides the own bit.
+    rows_of_type = np.diff(type_ends, prepend=0)
+    report_types = np.repeat(np.arange(type_ends.size), rows_of_type)
+    ones = np.stack([_ones(part) for part in parts])
+    missing = targets[report_types].T - ones
+    missing[own_level, every_row] -= is_high
     # The given bit must never be picked: it looks as if it were right already.
-    blocked = missing[own_level, every] > 0
-    flat[own_place] |= blocked.astype(np.uint64) << shift
+    is_blocked = missing[own_level, every_row] > 0
+    flat[own_cell] |= is_blocked.astype(np.uint64) << own_lane
     for part, start, size, missing_here in zip(
         parts, starts.tolist(), sizes, missing, strict=True
     ):
         repair_sizes(part, start & 63, size, missing_here, source)
-    flat[own_place] &= ~(_ONE_BIT << shift)
-    flat[own_place] |= is_high.astype(np.uint64) << shift
+    flat[own_cell] &= ~own_mask
+    flat[own_cell] |= is_high.astype(np.uint64) << own_lane
     packed = np.zeros((words_for(int(ends[-1])), rows), dtype=np.uint64)
     for level, part in zip(levels, parts, strict=True):
         packed[level.words] |= part
@@ -421,22 +458,26 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
     """
     share = target / items
     lanes = mask[:, None]
-    digits = 2
     deviation = np.sqrt(items * share * (1 - share))  # of the number of ones
-    near = _NEAR_MEAN * max(deviation, 1.0) / items
-    while abs(round(share * 2**digits) / 2**digits - share) > near:
-        digits += 1
+    tolerance = _NEAR_MEAN * max(deviation, 1.0) / items
+    digits = 2
     value = round(share * 2**digits)
+    while abs(value / 2**digits - share) > tolerance:
+        digits += 1
+        value = round(share * 2**digits)
     if value == 0:
         part[:] = 0
         return
     if value == 2**digits:
         part[:] = lanes
         return
-    steps = []
+    steps = list[np.ufunc]()
     for digit in range(digits):
         is_one = value >> digit & 1
-        steps.append(np.bitwise_or if is_one else np.bitwise_and)
+        if is_one:
+            steps.append(np.bitwise_or)
+        else:
+            steps.append(np.bitwise_and)
     words = (source.raw(part.size).reshape(part.shape) & lanes for _ in steps)
     for step, word in zip(steps[:-2], words, strict=False):
         step(part, word, out=part)
@@ -454,13 +495,18 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
         if last is np.bitwise_or:
             both = both + items
         complement_size = both - size
-        misses += [np.abs(size - target), np.abs(complement_size - target)]
+        misses.append(np.abs(size - target))
+        misses.append(np.abs(complement_size - target))
         first_word ^= lanes
     # The least miss, and in its last two bits which words are complemented.
     number = np.arange(4, dtype=np.int32)[:, None]
-    best = (4 * np.stack(misses) + number).min(axis=0)
-    first_word ^= -(best >> 1 & 1).astype(np.uint64)
-    second_word ^= -(best & 1).astype(np.uint64)
+    scores = 4 * np.stack(misses) + number
+    best = scores.min(axis=0)
+    first_is_complement = (best >> 1 & 1).astype(np.uint64)
+    second_is_complement = (best & 1).astype(np.uint64)
+    # Of an unsigned 1 the negative has all bits set: the words are complemented where it is 1.
+    first_word ^= -first_is_complement
+    second_word ^= -second_is_complement
     last_but_one(part, first_word, out=part)
     last(part, second_word, out=part)
     part &= lanes
@@ -479,8 +525,11 @@ def repair_sizes(
     ``part`` has the words of one level, whose ``items`` begin at lane ``first`` of the first.
     """
     flat = part.reshape(-1)
-    draw, wide = _FEW if items <= _FEW_ITEMS else _MANY
-    digits = wide(8 * draw().itemsize)
+    draw, wide = _MANY
+    if items <= _FEW_ITEMS:
+        draw, wide = _FEW
+    octets = draw().itemsize
+    digits = wide(8 * octets)
     size = wide(items)
     offset = wide(first)
     odd = draw(2 ** int(digits) % items)
@@ -491,14 +540,18 @@ def repair_sizes(
     step = 0
     while left.size:
         # Lemire: the high half of the product is uniform, given that the low half is not odd.
-        words = source.raw(-(-left.size * draw().itemsize // 8))
-        product = words.view(draw)[: left.size] * size
+        word_count = -(-left.size * octets // 8)
+        drawn = source.raw(word_count).view(draw)[: left.size]
+        product = drawn * size
         pick = (product >> digits) + offset
-        word_index = (pick >> wide(6)).astype(np.int64) * missing.size + row
+        word_row = (pick >> wide(6)).astype(np.int64)
+        word_index = word_row * missing.size + row
         pick &= lane_mask
         word = flat.take(word_index)
+        # A picked bit is turned if it is not yet what it is to become and the row lacks any.
         flip = ((word >> pick) ^ target_bits) & _ONE_BIT
-        flip &= product.astype(draw) >= odd
+        low_half = product.astype(draw)
+        flip &= low_half >= odd
         flip &= left > 0
         word ^= flip << pick
         flat[word_index] = word
