@@ -138,7 +138,7 @@ class ItemCollected(answers.Item, AskedCollected):
         return raw
 
     def rows(self, raw: Found, confidence: float) -> AnswerRows:
-        names = self.levels.level_names(), self.levels.item_names()
+        names = (self.levels.level_names(), self.levels.item_names())
         return item_rows(names, raw, raw.on_simplex(), confidence)
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
@@ -148,10 +148,12 @@ class ItemCollected(answers.Item, AskedCollected):
         return int(counts.sum()), people_of_items, people_of_items
 
     def variance(self, shape: Collected, people: People) -> Found:
-        return np.asarray(self.scale**2 * shape.variance(*self.sums(people)))
+        (users, once, twice) = self.sums(people)
+        variances = shape.variance(users, once, twice)
+        return np.asarray(self.scale**2 * variances)
 
     def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
-        del rng
+        del rng  # how many have each item is given: nothing is drawn
         return true_counts(people, self.levels.total)
 
 
@@ -160,12 +162,13 @@ class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
 
     def rows(self, raw: Found, confidence: float) -> AnswerRows:
         items = ["none of the values", *self.levels.item_names()]
-        names = ["", *self.levels.level_names()], items
+        names = (["", *self.levels.level_names()], items)
         remark = ""
         if raw.unmatched:
+            people = raw.unmatched / raw.sampling
             remark = (
                 f"unmatched reports, of one round alone: {raw.unmatched:,}; they may move a count "
-                f"by {raw.unmatched / raw.sampling:,.0f} people, which the limits allow for"
+                f"by {people:,.0f} people, which the limits allow for"
             )
         return item_rows(names, raw, raw.clipped(), confidence, remark)
 
@@ -174,24 +177,24 @@ class OrderedCollected(answers.Ordered, ItemCollected):
     """One of some ordered answers."""
 
     def rows(self, raw: Found, confidence: float) -> AnswerRows:
-        if self.wanted != MEAN_OF_SCORES:
-            shares = self._shares(raw, confidence)
-            size = len(self.order) - self.no_answer
-            every = None
-            if self.no_answer:
-                every = self._shares(raw, confidence, every=True)
-            return ordered_rows(
-                self.levels,
-                self.order[:size],
-                shares,
-                self.scores[:size],
-                outside=self.order[-1],
-                none=every,
-                edges=self.edges,
-            )
-        mean = mean_of_scores(raw, confidence)
-        possible = (min(self.scores), max(self.scores))
-        return quantity_rows(raw.users, [("mean score", mean, possible)])
+        if self.wanted == MEAN_OF_SCORES:
+            mean = mean_of_scores(raw, confidence)
+            possible = (min(self.scores), max(self.scores))
+            return quantity_rows(raw.users, [("mean score", mean, possible)])
+        shares = self._shares(raw, confidence)
+        size = len(self.order) - self.no_answer
+        every = None
+        if self.no_answer:
+            every = self._shares(raw, confidence, every=True)
+        return ordered_rows(
+            self.levels,
+            self.order[:size],
+            shares,
+            self.scores[:size],
+            outside=self.order[-1],
+            none=every,
+            edges=self.edges,
+        )
 
     @property
     def edges(self) -> Array | None:
@@ -201,34 +204,44 @@ class OrderedCollected(answers.Ordered, ItemCollected):
         return np.linspace(self.lower, self.upper, self.cells + 1)
 
     def set_sizes(self, raw: Found = None) -> Longer:
-        whole = all(
+        are_whole = all(
             score.is_integer() and 0 <= score <= MAX_COUNT for score in self.scores
         )
-        rising = all(low < high for low, high in pairwise(self.scores))
-        if not (self.scores and whole and rising) or self.wanted == MEAN_OF_SCORES:
+        are_rising = all(low < high for low, high in pairwise(self.scores))
+        are_sizes = self.scores and are_whole and are_rising
+        if not are_sizes or self.wanted == MEAN_OF_SCORES:
             allowed = f"whole numbers that rise from 0 to {MAX_COUNT:,}, not only their mean wanted"
             remedy = "Give each answer, as its score, the largest number of items it stands for."
             raise InputError("scores of set sizes", self.scores, allowed, remedy)
         if raw is None:
             return ()
-        below = self._shares(raw, 1 - SIZES_MISS).band[0]
-        return tuple(
-            zip(map(int, self.scores), [1.0, *(1 - below[:-1]).tolist()], strict=True)
-        )
+        # More than a size have at most 1 less the lower limit of the share up to it.
+        (least_shares, _) = self._shares(raw, 1 - SIZES_MISS).band
+        most_above = 1 - least_shares[:-1]
+        sizes = [int(score) for score in self.scores]
+        return tuple(zip(sizes, [1.0, *most_above.tolist()], strict=True))
 
     def _shares(
         self, raw: ChannelEstimates, confidence: float, *, every: bool = False
     ) -> OrderedEstimates:
         """Of the answers in their order, or of ``every`` answer."""
         names = self.levels.item_names()
-        outside = self.no_answer and not every
+        is_outside = self.no_answer and not every
         if raw.law is not None:
-            raw = raw._replace(
-                law=raw.law._replace(matrix=raw.law.matrix[[*self.order]])
-            )
-        in_order = tuple(names[k] for k in self.order[: len(self.order) - outside])
-        shares = raw.of_shares_up_to(no_answer=outside)
-        return OrderedEstimates(in_order, *shares, confidence)
+            # The law's rows stand level by level; shares go by the order of the answers.
+            in_order = raw.law.matrix[[*self.order]]
+            raw = raw._replace(law=raw.law._replace(matrix=in_order))
+        size = len(self.order) - is_outside
+        answers_in_order = tuple(names[k] for k in self.order[:size])
+        shares = raw.of_shares_up_to(no_answer=is_outside)
+        return OrderedEstimates(
+            answers_in_order,
+            values=shares.values,
+            covariance=shares.covariance,
+            users=shares.users,
+            law=shares.law,
+            confidence=confidence,
+        )
 
 
 class NumberCollected(answers.Number, AskedCollected):
@@ -236,18 +249,20 @@ class NumberCollected(answers.Number, AskedCollected):
 
     def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
         answers = np.array(codes, dtype=np.float64)  # None becomes NaN
-        below, above = self._grid(answers)
-        return np.where(
-            np.isnan(answers), self.points, below + (words.half(below.size) < above)
-        )
+        below, threshold = self._grid(answers)
+        is_above = words.half(below.size) < threshold
+        points = below + is_above
+        return np.where(np.isnan(answers), self.points, points)
 
     def _grid(self, answers: Array) -> tuple[Whole, Whole]:
         """The grid point below each answer, and 2^32 times the chance of the next."""
         last = self.points - 1
         given = np.where(np.isnan(answers), self.lower, answers)
-        share = (given - self.lower) / (self.upper - self.lower) * last
-        below = np.minimum(share.astype(np.int64), last - 1)
-        return below, ((share - below) * DENOMINATOR + 0.5).astype(np.int64)
+        position = (given - self.lower) / (self.upper - self.lower) * last
+        below = position.astype(np.int64)
+        below = np.minimum(below, last - 1)
+        units_above = (position - below) * DENOMINATOR + 0.5  # to the nearest
+        return below, units_above.astype(np.int64)
 
     def of(self, question: Question) -> Self:
         asked = cast("Numeric", question)
@@ -277,22 +292,27 @@ class NumberCollected(answers.Number, AskedCollected):
         mean_of_all = 0.0  # mu, of those who answer
         if rate:
             mean_of_all = min(max(total_of_all / rate, -1.0), 1.0)
-        spread = self._spread(rate, mean_of_all)
         if raw.law is not None:
             shares = self._least_spread_shares(rate, mean_of_all)
             raw = raw.at_least(raw.law.covariance(shares))
-        raw = raw.of_draws(spread)
-        (_, number), covariance, users, _ = raw
+        raw = raw.of_draws(self._spread(rate, mean_of_all))
+        covariance = raw.covariance
         mean = ratio(raw, confidence, (-1.0, 1.0))
         # An answer is center + radius v: the sum of all is that of v and the number of answers.
         units = np.array([domain.radius, domain.center])
-        total = float(units @ raw.values)
+        total_share = float(units @ raw.values)
         total_variance = float(units @ covariance @ units)
+        total = large_sample(total_share, total_variance, confidence)
+        missing_variance = float(covariance[1, 1])
+        missing_rate = large_sample(1 - answered, missing_variance, confidence)
+        frequency = None
+        if domain.yes_no:
+            frequency = mean.scaled(0.5, 0.5)
         return NumericEstimates(
             mean.scaled(domain.center, domain.radius),
-            large_sample(total, total_variance, confidence).scaled(0.0, users),
-            large_sample(1 - float(number), float(covariance[1, 1]), confidence),
-            mean.scaled(0.5, 0.5) if domain.yes_no else None,
+            total.scaled(0.0, raw.users),
+            missing_rate,
+            frequency,
         )
 
     def _spread(self, rate: float, mean: float) -> Array:
@@ -338,45 +358,52 @@ class NumberCollected(answers.Number, AskedCollected):
     def output_law(self, shape: Any, values: ArrayLike) -> Array:
         """``Pr[report | answer]``, shape ``(n, outputs)``, exactly as drawn; NaN is no answer.
 
+        An answer between two grid points has the mixture of their rows by which it is rounded.
         InputError for a value outside the range.
         """
         answers = self.domain.answers(values)
         rows = np.array(shape.rows) / DENOMINATOR
-        below, above = self._grid(answers)
-        share = above[:, None] / DENOMINATOR
-        law = (1 - share) * rows[below] + share * rows[below + 1]
-        return np.where(np.isnan(answers)[:, None], rows[-1], law)
+        below, units_above = self._grid(answers)
+        share_above = units_above[:, None] / DENOMINATOR
+        law = (1 - share_above) * rows[below] + share_above * rows[below + 1]
+        is_missing = np.isnan(answers)[:, None]
+        return np.where(is_missing, rows[-1], law)
 
     def variance(  # type: ignore[override]
         self, shape: RowsCollected, people: People
     ) -> NumericVariance:
         """To first order, of these answers, shape ``(n,)``, NaN allowed.
 
+        With ``C`` the covariance of the estimated sum, on ``[-1, 1]``, and number of answers, ``m``
+        answers with the mean ``mu`` there, and center and radius of the range: ``g C g (radius /
+        m)^2`` of the mean, with ``g = (1, -mu)``; ``t C t`` of the total, with ``t = (radius,
+        center)``; and ``C_22 / n^2`` of the missing rate.
+
         InputError for bad values, or where nobody answered.
         """
         unit = self.domain.to_unit(self.domain.answers(people))
-        given = ~np.isnan(unit)
-        if not given.any():
+        people_count = unit.size
+        is_given = ~np.isnan(unit)
+        if not is_given.any():
             remedy = "The mean is undefined, nobody answered."
             raise InputError(
                 "values", "NaN for everybody", "a number for somebody", remedy
             )
+        # Of somebody drawn from these people; less how they differ it is that of their reports.
         law = self.output_law(shape, people).mean(axis=0, keepdims=True)
-        drawn = ReportLaw(law, np.array(shape.values), 1, shape.blocks).covariance(
-            np.ones(1)
-        )
-        deviations = np.array([np.nan_to_num(unit), given])
+        report_law = ReportLaw(law, np.array(shape.values), 1, shape.blocks)
+        drawn = report_law.covariance(np.ones(1))
+        deviations = np.array([np.nan_to_num(unit), is_given])
         deviations -= deviations.mean(axis=1, keepdims=True)
-        covariance = unit.size * drawn - deviations @ deviations.T
-        center = self.domain.center
-        radius = self.domain.radius
-        gap = np.array([1.0, -float(unit[given].mean())])
-        total = np.array([radius, center])
-        mean, of_total = (
-            float(gradient @ covariance @ gradient) for gradient in (gap, total)
-        )
-        missing = float(covariance[1, 1]) / unit.size**2
-        return NumericVariance(mean * (radius / given.sum()) ** 2, of_total, missing)
+        covariance = people_count * drawn - deviations @ deviations.T
+        mean = float(unit[is_given].mean())
+        mean_gradient = np.array([1.0, -mean])
+        on_unit = float(mean_gradient @ covariance @ mean_gradient)
+        scale = self.domain.radius / is_given.sum()
+        total_gradient = np.array([self.domain.radius, self.domain.center])
+        of_total = float(total_gradient @ covariance @ total_gradient)
+        of_missing_rate = float(covariance[1, 1]) / people_count**2
+        return NumericVariance(on_unit * scale**2, of_total, of_missing_rate)
 
     def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
         return super().own_counts(self.domain.answers(people), rng)
@@ -389,9 +416,8 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
     what is estimated has the mean ``l sum_u P_u(k)``: too small where sets were cut.
     """
 
-    own_counts = (
-        AskedCollected.own_counts
-    )  # drawn, as numbers are: a person has several items
+    # A person has several items: the ones that reports are about are drawn.
+    own_counts = AskedCollected.own_counts
 
     @property
     def scale(self) -> int:  # type: ignore[override]
@@ -402,17 +428,17 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
         sets = ItemSets.of(people, self.levels.total)
-        return sets.users, *sets.sampling_sums(self.padding_length)
+        (once, twice) = sets.sampling_sums(self.padding_length)
+        return sets.users, once, twice
 
     def bias(self, people: People) -> Array:
         return ItemSets.of(people, self.levels.total).lost(self.padding_length)
 
     def with_sizes(self, longer: Longer) -> OneOfSetCollected:
-        cut = (
-            (size, share)
-            for size, share in longer
-            if size > self.padding_length and share > 0
-        )
+        cut = []
+        for size, share in longer:
+            if size > self.padding_length and share > 0:
+                cut.append((size, share))
         return replace(self, longer_sets=tuple(cut))
 
     @property
@@ -420,16 +446,14 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
         """Which sets are longer than the padding length, as stated or asked."""
         if self.longer_sets is None:
             return None
-        sizes, shares = (
-            zip(*self.longer_sets, strict=True) if self.longer_sets else ((), ())
-        )
+        sizes = tuple(size for size, _ in self.longer_sets)
+        shares = tuple(share for _, share in self.longer_sets)
         return LongerSets(self.padding_length, sizes, shares)
 
     def rows(self, raw: Found, confidence: float) -> AnswerRows:
         estimates = self.estimates(raw)
-        longer = self.longer
-        names = self.levels.level_names(), self.levels.item_names()
-        remark = _cut_remark(longer, self.padding_length, estimates.users)
+        names = (self.levels.level_names(), self.levels.item_names())
+        remark = _cut_remark(self.longer, self.padding_length, estimates.users)
         return item_rows(names, estimates, estimates.clipped(), confidence, remark)
 
     def estimates(self, raw: Found) -> TruncatedEstimates:
@@ -487,7 +511,9 @@ class CollectedLaw(Law):
 
     def rows(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         """Estimates from the sums of each round, all of them with the same users."""
-        return self.rows_of(self.shape.estimate(stacked(rounds)), confidence)[0]
+        raw = self.shape.estimate(stacked(rounds))
+        rows, _ = self.rows_of(raw, confidence)
+        return rows
 
     def rows_of(self, raw: Found, confidence: float) -> tuple[AnswerRows, Array]:
         """The same from estimates, and what who was asked adds to each variance."""
@@ -501,11 +527,13 @@ class CollectedLaw(Law):
 
     def draw_many(self, codes: Sequence[Code], words: Words) -> list[Reports]:
         """Reports of checked answers for each round; the client's law, drawn in bulk."""
-        return self.shape.draw_many(self.asked.own_many(codes, words), words)
+        elements = self.asked.own_many(codes, words)
+        return self.shape.draw_many(elements, words)
 
     def estimate(self, aggregate: Aggregate) -> Found:
         """Estimates of the answers from the sums of one round."""
-        return self.asked.estimates(self.shape.estimate(aggregate))
+        raw = self.shape.estimate(aggregate)
+        return self.asked.estimates(raw)
 
     def bias(self, people: People) -> Array:
         """Exact bias of the estimated counts of items, not positive, in people."""
@@ -531,6 +559,8 @@ class CollectedLaw(Law):
     def of(self, question: Question) -> Self:
         """The same mechanism with the levels, items and range of a question."""
         asked = self.asked.of(question)
-        again = None if question.rounds is None else question.rounds.deployed
+        again = None
+        if question.rounds is not None:
+            again = question.rounds.deployed
         shape = self.shape.at(asked.levels)
         return replace(self, name=question.name, asked=asked, shape=shape, again=again)

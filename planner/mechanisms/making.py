@@ -94,28 +94,32 @@ def rappor(epsilon: float, items: int) -> CollectedLaw:
     >>> round(float(rappor(1.0, items=10).variance([100] * 10).sum()) / 1000, 3)
     39.177
     """
-    b = 1 / (exp(arguments.budget("epsilon", epsilon) / 2) + 1)
+    budget = arguments.budget("epsilon", epsilon)
+    b = 1 / (exp(budget / 2) + 1)
     return _bits("rappor", [1 - b], [b], _alike(epsilon, items))
 
 
 def oue(epsilon: float, items: int) -> CollectedLaw:
-    """Optimised unary encoding (Wang et al., USENIX Security 2017): ``a`` 1/2.
+    """Optimised unary encoding (Wang et al., USENIX Security 2017): ``a = 1/2``.
+
+    ``b = 1 / (e^eps + 1)`` is what the budget leaves.
 
     Examples
     --------
     >>> round(float(oue(1.0, items=10).variance([100] * 10).sum()) / 1000, 3)
     37.827
     """
-    b = 1 / (exp(arguments.budget("epsilon", epsilon)) + 1)
+    budget = arguments.budget("epsilon", epsilon)
+    b = 1 / (exp(budget) + 1)
     return _bits("oue", [0.5], [b], _alike(epsilon, items))
 
 
 def _bits(
     name: str, a: Iterable[float], b: Iterable[float], levels: Levels
 ) -> CollectedLaw:
-    return of_item(
-        name, BitsCollected(levels, *map(tuple, round_inward(list(a), list(b), levels)))
-    )
+    a_units, b_units = round_inward(list(a), list(b), levels)
+    shape = BitsCollected(levels, tuple(a_units), tuple(b_units))
+    return of_item(name, shape)
 
 
 def randomized_response(epsilon: float, items: int) -> CollectedLaw:
@@ -157,13 +161,27 @@ def subset_selection(epsilon: float, items: int) -> CollectedLaw:
 
 
 def _subsets(name: str, epsilon: float, items: int, size: int) -> CollectedLaw:
+    """Sets of ``d`` of the ``m`` items, ``h = d e^eps / (d e^eps + m - d)`` of which hold the own.
+
+    Of one type, whose high side is the set: by units of 2^-32 ``h`` is the chance of the own item
+    to be in it. ``d e^eps`` is ``d + d (e^eps - 1)``, which keeps the digits of small budgets.
+    """
     levels = _alike(epsilon, items)
-    grown = size * expm1(epsilon)
-    held = min(units_below((size + grown) / (grown + items)), DENOMINATOR - 1)
-    if held <= size * DENOMINATOR // items:
+    grown = size * expm1(epsilon)  # d (e^eps - 1)
+    h = (size + grown) / (grown + items)
+    held = min(units_below(h), DENOMINATOR - 1)
+    if held <= size * DENOMINATOR // items:  # no more than a random set holds it
         raise _too_coarse(epsilon, items)
-    weights = (((DENOMINATOR - held, held),),)
-    return of_item(name, SidesCollected(levels, (0,), ((size,),), weights, ()))
+    # Of one group and one type: the own item is on the low side, or on the high one.
+    chances = (DENOMINATOR - held, held)
+    shape = SidesCollected(
+        levels,
+        groups=(0,),
+        types=((size,),),
+        weights=((chances,),),
+        values=(),
+    )
+    return of_item(name, shape)
 
 
 def local_hashing(epsilon: float, items: int) -> CollectedLaw:
@@ -190,7 +208,8 @@ def local_hashing(epsilon: float, items: int) -> CollectedLaw:
         remedy = "With so large a budget use generalised randomised response."
         allowed = f"above 0 and at most {MAX_HASHING_EPSILON:g}"
         raise InputError("epsilon", epsilon, allowed, remedy)
-    values = round(exp(epsilon)) + 1
+    values = round(exp(epsilon)) + 1  # g
+    # Told with the chance t, else any value alike: (t + (1 - t) / g) / ((1 - t) / g) = e^eps.
     grown = expm1(epsilon)
     truth = units_below(grown / (grown + values))
     if truth < 1:
@@ -246,9 +265,8 @@ def padded(mechanism: CollectedLaw, padding_length: int) -> CollectedLaw:
         "padding_length", padding_length, 1, MAX_PADDING_LENGTH, remedy
     )
     levels = mechanism.levels.with_dummies(padding_length)
-    return _of_sets(
-        f"{mechanism.mechanism}-ps", OneOfSetCollected, mechanism.shape.at(levels)
-    )
+    shape = mechanism.shape.at(levels)
+    return _of_sets(f"{mechanism.mechanism}-ps", OneOfSetCollected, shape)
 
 
 def set_design(
@@ -271,10 +289,10 @@ def _of_sets(
 ) -> CollectedLaw:
     shape.check(None)
     levels = shape.levels
-    length = shape.levels.dummies
-    longer = (
-        () if length >= levels.total else None
-    )  # no set is longer, or nothing is known
+    length = levels.dummies
+    longer = None  # how many sets are longer is not known
+    if length >= levels.total:
+        longer = ()  # no set is
     return CollectedLaw("", name, asked(levels, length, longer), shape)
 
 
@@ -316,15 +334,24 @@ def bisample_md(epsilon: float, domain: NumericDomain | None = None) -> Collecte
     if epsilon < _MIN_EPSILON:
         remedy = "A smaller budget drowns any answer; draw probabilities are on a 2^-32 grid."
         raise InputError("epsilon", epsilon, f"at least {_MIN_EPSILON:g}", remedy)
-    # up means private
+    # Each of the two directions s is drawn with 1/2; rounding the rarer bit up is private.
     half = DENOMINATOR // 2
-    few = int(units_above(0.5 / (exp(epsilon) + 1)))
-    many = half - few
-    theta = (many - few) / half
-    noise = few / half
-    rows = (few, many, many, few), (many, few, few, many), (many, few, many, few)
-    signs = 0.0, -2 / theta, 0.0, 2 / theta
-    answered = (-2 * noise / theta, (2 - 2 * noise) / theta) * 2
+    few = int(units_above(0.5 / (exp(epsilon) + 1)))  # (1 - p) / 2
+    many = half - few  # p / 2
+    theta = (many - few) / half  # 2 p - 1
+    noise = few / half  # 1 - p
+    # Reports in the order 2s + b, of the answers -1 and 1 and of none.
+    rows = (
+        (few, many, many, few),
+        (many, few, few, many),
+        (many, few, many, few),
+    )
+    # What a report adds to f_pos - f_neg and, less 2 (1 - p), to f_pos + f_neg, by theta; a
+    # direction has half of the reports.
+    signs = (0.0, -2 / theta, 0.0, 2 / theta)
+    if_zero = -2 * noise / theta
+    if_one = (2 - 2 * noise) / theta
+    answered = (if_zero, if_one, if_zero, if_one)
     if domain is None:
         domain = NumericDomain()
     values = (signs, answered)
@@ -346,25 +373,30 @@ def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
     >>> [sum(row) == 2**32 for row in mechanism.shape.rows]
     [True, True, True, True, True, True]
     """
+    # A channel for a mean wants the sum of the numbers, of none 0, and the number of answers.
     grid = channel.wanted[0, :-1]
-    counts = channel.wanted[-1]
     answers = np.append(np.ones(grid.size), 0.0)
-    even = (
-        np.allclose(grid, np.linspace(grid[0], grid[-1], grid.size))
-        and grid[0] < grid[-1]
-    )
-    if len(channel.wanted) != 2 or not (even and np.array_equal(counts, answers)):
-        reason = f"the channel is for {', '.join(channel.wanted_names)}, not for a mean"
+    even_grid = np.linspace(grid[0], grid[-1], grid.size)
+    is_range = np.allclose(grid, even_grid) and grid[0] < grid[-1]
+    counts_answers = np.array_equal(channel.wanted[-1], answers)
+    if len(channel.wanted) != 2 or not is_range or not counts_answers:
+        wanted_names = ", ".join(channel.wanted_names)
+        reason = f"the channel is for {wanted_names}, not for a mean"
         raise InputError.because("channel", reason, "Take one from best_channel.")
     if yes_no and grid.size > 2:
         remedy = "Solve it with points=2."
         raise InputError("points", grid.size, "2 for a question of yes and no", remedy)
     domain = NumericDomain(float(grid[0]), float(grid[-1]), yes_no)
     drawn = drawn_channel(channel)
-    # Far from 0 digits are lost on the way to [-1, 1].
-    turn = np.array([[1 / domain.radius, -domain.center / domain.radius], [0.0, 1.0]])
-    quantities = np.array([np.append(np.linspace(-1, 1, grid.size), 0.0), answers])
-    values = nearest_unbiased(turn @ drawn.estimator, quantities, drawn.matrix)
+    # A number v on [-1, 1] is (x - center) / radius; of people without an answer it is 0.
+    scale = 1 / domain.radius
+    shift = -domain.center / domain.radius
+    to_unit = np.array([[scale, shift], [0.0, 1.0]])
+    unit_grid = np.append(np.linspace(-1, 1, grid.size), 0.0)
+    quantities = np.array([unit_grid, answers])
+    # Digits are lost on the way if the range is far from 0: it is made unbiased once more.
+    on_unit = to_unit @ drawn.estimator
+    values = nearest_unbiased(on_unit, quantities, drawn.matrix)
     epsilon = float(channel.policy.epsilons.max())
     rows = integers_of(drawn).tolist()
     return _of_numbers("mean-channel", domain, epsilon, rows, values.tolist())
