@@ -85,6 +85,8 @@ const meanings = () => document.querySelectorAll(".st-key-levels .meaning").forE
   if (field && !marked.includes(field)) field.setAttribute("aria-describedby", box.id);
 });
 const tell = () => {
+  const title = document.querySelector("[data-testid=stMain] h1")?.innerText;
+  if (!title) return; // between two pages
   const now = new Map();
   for (const box of document.querySelectorAll(".st-key-figures [data-testid=stMetric]")) {
     const part = (name) => box.querySelector(`[data-testid=stMetric${name}]`)?.innerText.trim();
@@ -97,7 +99,6 @@ const tell = () => {
   for (const text of said) now.set(text, text);
   document.querySelectorAll(".st-key-explored p").forEach((box, number) =>
     now.set(number, box.innerText));
-  const title = document.querySelector("[data-testid=stMain] h1")?.innerText ?? "";
   const news = [...now].filter(([what, text]) => heard.get(what) !== text).map(([, text]) => text);
   if (page && title !== page) spoken.textContent = title;
   else if (page && news.length) spoken.textContent = news.join("; ");
