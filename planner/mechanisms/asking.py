@@ -520,10 +520,17 @@ class CollectedLaw(Law):
         rows = self.asked.rows(raw, confidence)
         if not isinstance(raw, ChannelEstimates):
             return rows, rows.drawn
-        anew = self.asked.rows(PopulationEstimates(*raw), confidence)["standard_error"]
-        drawn = np.maximum(np.square(anew) - np.square(rows["standard_error"]), 0)
+        # Of a channel's numbers it is what errors for a population are larger by, squared.
+        of_population = PopulationEstimates(
+            raw.values, raw.covariance, raw.users, raw.law
+        )
+        population_rows = self.asked.rows(of_population, confidence)
+        population_variance = np.square(population_rows["standard_error"])
+        drawn = population_variance - np.square(rows["standard_error"])
+        drawn = np.maximum(drawn, 0)
         drawn = np.nan_to_num(drawn)  # quartiles have no standard error
-        return replace(rows, drawn=np.where(np.isnan(rows.drawn), np.nan, drawn)), drawn
+        of_rows = np.where(np.isnan(rows.drawn), np.nan, drawn)
+        return replace(rows, drawn=of_rows), drawn
 
     def draw_many(self, codes: Sequence[Code], words: Words) -> list[Reports]:
         """Reports of checked answers for each round; the client's law, drawn in bulk."""

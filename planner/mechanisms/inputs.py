@@ -146,8 +146,10 @@ class ItemSets:
             raise InputError("starts", starts.tolist(), allowed, remedy)
         starts = starts.astype(np.int64)
         user = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+        # One number for a user and an item: a repeat stands beside itself once they are sorted.
         keys = np.sort(user * self.items + members)
-        for position in np.flatnonzero(keys[1:] == keys[:-1]):
+        is_repeat = keys[1:] == keys[:-1]
+        for position in np.flatnonzero(is_repeat):
             who, item = divmod(int(keys[position]), self.items)
             remedy = "Give every item of a set once."
             raise InputError(
@@ -197,36 +199,43 @@ class ItemSets:
         ``P_u(k) = 1 / max(|x_u|, l)`` if user ``u`` has item ``k``, else 0: the
         probability that padding and sampling picks it.
         """
-        chance = 1 / np.maximum(self.sizes, padding_length)
-        chances = np.repeat(chance, self.sizes)
-        sums = [
-            np.bincount(self.members, chances**power, self.items) for power in (1, 2)
-        ]
-        return np.array(sums)
+        sizes = self.sizes
+        by_user = 1 / np.maximum(sizes, padding_length)
+        chances = np.repeat(by_user, sizes)
+        once = np.bincount(self.members, chances, self.items)
+        twice = np.bincount(self.members, chances**2, self.items)
+        return np.array([once, twice])
 
     def lost(self, padding_length: int) -> Array:
-        """By how much counts of cut sets are too small on average, not positive, ``(items,)``."""
-        return np.asarray(
-            padding_length * self.sampling_sums(padding_length)[0] - self.counts()
-        )
+        """By how much counts of cut sets are too small on average, not positive, ``(items,)``.
+
+        The mean of the estimate, ``l sum_u P_u(k)``, less the true count.
+        """
+        (once, _) = self.sampling_sums(padding_length)
+        expected = padding_length * once
+        return np.asarray(expected - self.counts())
 
     def padded(self, length: int, words: Words) -> Whole:
         """What whole sets report about: ``length`` elements a user, dummies after the items.
 
         Longer sets are cut to as many of their items, at random; shape ``(n, length)``.
         """
+        # The last dummy first: a set of j items takes the places of the last j dummies.
         dummies = np.arange(self.items + length - 1, self.items - 1, -1)
         elements = np.tile(dummies, (self.users, 1))
         user = np.repeat(np.arange(self.users), self.sizes)
-        tied = True
-        while tied:  # equal words would favour an order, once in 10^18
+        is_same_user = np.diff(user) == 0
+        # Each set's items in the order of random words: all orders are equally likely.
+        has_ties = True
+        while has_ties:  # equal words would favour an order, once in 10^18
             drawn = words.raw(user.size)
             order = np.lexsort((drawn, user))
-            tied = bool(np.any((np.diff(drawn[order]) == 0) & (np.diff(user) == 0)))
+            is_tie = np.diff(drawn[order]) == 0
+            has_ties = bool(np.any(is_tie & is_same_user))
         mixed = self.members[order]
         position = np.arange(user.size) - self.starts[user]
-        kept = position < length
-        elements[user[kept], position[kept]] = mixed[kept]
+        is_kept = position < length
+        elements[user[is_kept], position[is_kept]] = mixed[is_kept]
         return elements
 
     def sampled(self, length: int, words: Words) -> Whole:
@@ -234,17 +243,20 @@ class ItemSets:
         sizes = self.sizes
         slots = words.below(np.maximum(sizes, length), self.users)
         elements = self.items + words.below(length, self.users)
-        real = slots < sizes
-        elements[real] = self.members[(self.starts[:-1] + slots)[real]]
+        # A slot below the set's size is one of its items, any other one a dummy.
+        is_item = slots < sizes
+        positions = self.starts[:-1] + slots
+        elements[is_item] = self.members[positions[is_item]]
         return elements
 
     def some(self, users: Whole) -> ItemSets:
         """The sets of these users, shape ``(k,)``."""
         sizes = self.sizes[users]
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        positions = np.arange(int(starts[-1])) + np.repeat(
-            self.starts[users] - starts[:-1], sizes
-        )
+        total = int(starts[-1])
+        # From a member's position here to the one among all sets.
+        shifts = np.repeat(self.starts[users] - starts[:-1], sizes)
+        positions = np.arange(total) + shifts
         return ItemSets(self.items, self.members[positions], starts)
 
 

@@ -113,16 +113,18 @@ def outcome_of(law: CollectedLaw, name: str, shares: Array | None = None) -> Out
     k = outcome_names(law).index(name)
     items = cast("ItemCollected", asked)
 
-    def has_item(code: Code) -> tuple[float, float]:
-        has = k in code if items.several else k == code
-        return float(has), 1.0
+    def truth_of(code: Code) -> tuple[float, float]:
+        has_item = code == k
+        if items.several:  # the code of a set lists its items
+            has_item = k in code
+        return float(has_item), 1.0
 
     return Outcome(
         name=name,
         is_share=True,
         sums_of=_item_sums(items, law.shape, k),
         variance=_item_variance(items, law.shape, k, shares),
-        truth_of=has_item,
+        truth_of=truth_of,
     )
 
 
@@ -132,10 +134,13 @@ def _item_sums(
     """Of item ``k``; a set of which one item is drawn counts ``l`` times (padding and sampling)."""
 
     def sums(counted: Aggregate) -> _FiveSums:
-        weight = asked.scale * float(shape.estimate(counted).values[k])
-        square = asked.scale**2 * float(shape.weight_squares(counted)[k])
+        estimates = shape.estimate(counted)
+        squares = shape.weight_squares(counted)
+        weight = asked.scale * float(estimates.values[k])
+        weight_square = asked.scale**2 * float(squares[k])
         people = float(counted.users)
-        return weight, people, square, weight, people
+        # S is 1 for everybody: sum T S is sum T, and sum S^2 the people.
+        return weight, people, weight_square, weight, people
 
     return sums
 
@@ -145,20 +150,25 @@ def _item_variance(
 ) -> Callable[[Array], Array]:
     """``v(p) = p H + (1 - p) O - p^2``, with the means of ``T^2`` of holders, ``H``, and others."""
     size = shape.levels.elements
-    others = np.full(size, 1.0)
+    others = np.full(
+        size, 1.0
+    )  # shares of the elements among those who have another one
     if shares is not None:
         others[: shares.size] = np.maximum(shares, 1e-9)
     others[k] = 0.0
     others /= max(others.sum(), 1e-300)
-    item = np.eye(1, size, k)
+    item = np.eye(1, size, k)  # as a sum: item k alone; as shares: everybody has it
+    of_holder = shape.second_moments(item[0], item)[0, 0]
+    of_others = shape.second_moments(others, item)[0, 0]
     factor = asked.scale**2
-    of_holder = factor * float(shape.second_moments(item[0], item)[0, 0])
-    of_others = factor * float(shape.second_moments(others, item)[0, 0])
-    return _mixed_variance(of_holder, of_others)
+    return _mixed_variance(factor * float(of_holder), factor * float(of_others))
 
 
 def _mixed_variance(of_holder: float, of_others: float) -> Callable[[Array], Array]:
-    """The variance of ``T`` at a share, from its mean square of holders and of others."""
+    """The variance of ``T`` at a share, from its mean square of holders and of others.
+
+    ``p H + (1 - p) O - p^2``, above 0, for ``T`` has the mean ``p``.
+    """
 
     def variance(share: Array) -> Array:
         inside = np.clip(share, 0.0, 1.0)
@@ -173,53 +183,64 @@ def _of_ordered(asked: OrderedCollected, shape: RowsCollected) -> dict[str, Outc
 
     Of answers beside one that is outside the order, shares are of those with another one.
     """
-    rows = np.array(shape.values)
+    values = np.array(shape.values)  # what a report adds to each share, or to the score
     chances = np.array(shape.rows) / DENOMINATOR
     names = asked.levels.item_names()
     size = len(asked.order) - asked.no_answer
-    place_of = {item: place for place, item in enumerate(asked.order)}
+    rank_of = {item: rank for rank, item in enumerate(asked.order)}
+    everybody = np.ones(values.shape[1])
 
     def score_of(code: Code) -> tuple[float, float]:
-        place = place_of[code]
-        return (asked.scores[place], 1.0) if place < size else (0.0, 0.0)
+        rank = rank_of[code]
+        if rank >= size:  # no answer in the order
+            return 0.0, 0.0
+        return asked.scores[rank], 1.0
 
     if asked.wanted == MEAN_OF_SCORES:
-        everybody = np.ones(rows.shape[1])
-        return {_MEAN_SCORE: _of_rows(_MEAN_SCORE, rows[0], everybody, score_of)}
-    base = rows[size - 1] if asked.no_answer else np.ones(rows.shape[1])
+        return {_MEAN_SCORE: _of_rows(_MEAN_SCORE, values[0], everybody, score_of)}
+    base = everybody
+    if asked.no_answer:
+        base = values[size - 1]
     outcomes = {}
     for i in range(size - 1):
         holders = list(asked.order[: i + 1])
         others = list(asked.order[i + 1 :])
-        squares = chances @ np.square(rows[i])
+        # E[T^2] by the person's answer.
+        squares = chances @ np.square(values[i])
         name = f"up to {names[asked.order[i]]}"
 
+        # The default binds this turn's answer; a plain i would be the last one of all.
         def is_up_to(code: Code, last: int = i) -> tuple[float, float]:
-            place = place_of[code]
-            return float(place <= last), float(place < size)
+            rank = rank_of[code]
+            return float(rank <= last), float(rank < size)
 
         outcomes[name] = Outcome(
             name=name,
             is_share=True,
-            sums_of=_row_sums(rows[i], base),
+            sums_of=_row_sums(values[i], base),
             variance=_mixed_variance(squares[holders].mean(), squares[others].mean()),
             truth_of=is_up_to,
         )
     if asked.scores:
         # The last answer's score, less each step of the scores for people below it.
         steps = np.diff(asked.scores[:size])
-        score = asked.scores[size - 1] * base - steps @ rows[: size - 1]
+        below = values[: size - 1]
+        score = asked.scores[size - 1] * base - steps @ below
         outcomes[_MEAN_SCORE] = _of_rows(_MEAN_SCORE, score, base, score_of)
     return outcomes
 
 
 def _of_number(asked: NumberCollected, shape: RowsCollected) -> Outcome:
     """The mean of those who answer, in the question's unit."""
-    total, answered = np.array(shape.values)
-    number = asked.domain.center * answered + asked.domain.radius * total
+    domain = asked.domain
+    on_unit, answered = np.array(shape.values)
+    # A number is center + radius v, of v on [-1, 1]: so is what a report adds to their sum.
+    number = domain.center * answered + domain.radius * on_unit
 
     def number_of(code: Code) -> tuple[float, float]:
-        return (0.0, 0.0) if code is None else (float(code), 1.0)
+        if code is None:
+            return 0.0, 0.0
+        return float(code), 1.0
 
     return _of_rows(_MEAN, number, answered, number_of)
 

@@ -95,9 +95,9 @@ class SamplingPrivacy:
             raise InputError(
                 "decoys", self.decoys, "a list with one probability per value", remedy
             )
-        decoys = [
-            _probability(f"decoys[{j}]", decoy) for j, decoy in enumerate(self.decoys)
-        ]
+        decoys = []
+        for j, decoy in enumerate(self.decoys):
+            decoys.append(_probability(f"decoys[{j}]", decoy))
         total = sampling + zero + sum(decoys)
         if abs(total - 1) > 1e-9:
             raise InputError(
@@ -129,12 +129,13 @@ class SamplingPrivacy:
         counts = self._true_counts(true_counts)
         n = int(counts.sum())
         sampled = inputs.generator(rng).binomial(counts, self.sampling)
+        sampled_people = int(sampled.sum())
         # Whoever is not sampled says the same in both rounds, whatever the answer is.
         stay = np.array([self.zero, *self.decoys])
-        decoys = rng.multinomial(n - int(sampled.sum()), stay / stay.sum())
+        decoys = rng.multinomial(n - sampled_people, stay / stay.sum())
         first = decoys.copy()
+        first[0] += sampled_people  # the sampled ones say 0 in round one
         second = decoys + sampled
-        first[0] += sampled.sum()  # the sampled ones say 0 in round one
         return Aggregate(n, np.stack([first, second]))
 
     def estimate(self, aggregate: Aggregate) -> DieEstimates:
@@ -158,7 +159,8 @@ class SamplingPrivacy:
         first, second = aggregate.counts
         moved = second[1:] - first[1:]
         back = int(-moved[moved < 0].sum())
-        if back > int(moved[moved > 0].sum()):
+        come = int(moved[moved > 0].sum())
+        if back > come:
             remedy = (
                 "Nobody leaves a value between the rounds. Are the rounds in order?"
             )
@@ -166,20 +168,24 @@ class SamplingPrivacy:
                 "people who leave a value", back, "fewer than come to one", remedy
             )
         counts = moved / self.sampling
-        values = np.concatenate([[aggregate.users - counts.sum()], counts])
+        rest = aggregate.users - counts.sum()
+        variances = self._variance(np.maximum(counts, 0.0))
+        # Somebody reported in one round alone if the rounds differ in their reports.
+        in_one_round = abs(int(first.sum() - second.sum()))
         return DieEstimates(
-            values=values,
-            standard_errors=np.sqrt(self._variance(np.maximum(counts, 0.0))),
+            values=np.concatenate([[rest], counts]),
+            standard_errors=np.sqrt(variances),
             null_standard_errors=np.zeros(self.items),
             users=aggregate.users,
             moved=np.asarray(moved),
             sampling=self.sampling,
-            unmatched=max(abs(int(first.sum() - second.sum())), back),
+            unmatched=max(in_one_round, back),
         )
 
     def variance(self, true_counts: ArrayLike) -> Array:
         """Exact variance of each estimated count, shape ``(V + 1,)``, in users squared."""
-        return self._variance(self._true_counts(true_counts)[1:].astype(np.float64))
+        counts = self._true_counts(true_counts)
+        return self._variance(counts[1:].astype(np.float64))
 
     @property
     def output_losses(self) -> Array:
@@ -191,8 +197,10 @@ class SamplingPrivacy:
         """
         stay = np.array([self.zero, *self.decoys])
         losses = np.zeros(self.items)
-        protected = slice(int(self.everyone_has_value), None)
-        losses[protected] = self.losses_with(stay[protected])
+        first = 0
+        if self.everyone_has_value:
+            first = 1  # output 0 says nothing then
+        losses[first:] = self.losses_with(stay[first:])
         return losses
 
     def losses_with(self, decoys: ArrayLike) -> Array:
@@ -208,6 +216,7 @@ class SamplingPrivacy:
         return counts
 
     def _variance(self, counts: Array) -> Array:
+        """``c_v (1 - pi_s) / pi_s`` of each value; first their sum, the variance of the rest."""
         variances = counts * (1 - self.sampling) / self.sampling
         return np.concatenate([[variances.sum()], variances])
 
@@ -239,10 +248,13 @@ class DieEstimates(Estimates):
         covers the true count with at least ``confidence``, however small. Whatever the unmatched
         reports say, the difference without them is as many less or more at most.
         """
-        share = tail_share(confidence, self.values.size if simultaneous else 1)
+        at_once = 1
+        if simultaneous:
+            at_once = self.values.size
+        tail = tail_share(confidence, at_once) / 2
         fewest, most = self._seen()
-        lower, _ = binomial_size_limits(fewest, self.sampling, self.users, share / 2)
-        _, upper = binomial_size_limits(most, self.sampling, self.users, share / 2)
+        lower, _ = binomial_size_limits(fewest, self.sampling, self.users, tail)
+        _, upper = binomial_size_limits(most, self.sampling, self.users, tail)
         return self._with_none(lower, upper, self.users)
 
     def chance_limits(self, miss: float, normal: ChanceLimits) -> ChanceLimits:
@@ -269,10 +281,12 @@ class DieEstimates(Estimates):
         lower: Array | Whole, upper: Array | Whole, whole: int
     ) -> CountLimits:
         """Limits of no value, which are those of any value from the ``whole``, then of each."""
-        of_none = (whole - upper[-1], whole - lower[-1])
-        limits = np.stack([lower[:-1], upper[:-1]]).astype(np.float64)
-        with_none = np.column_stack([of_none, limits])
-        return with_none[0], with_none[1]
+        # Who has no value is the rest: at least the whole less the most who have any.
+        lower_of_none = whole - upper[-1]
+        upper_of_none = whole - lower[-1]
+        lower_limits = np.append(lower_of_none, lower[:-1])
+        upper_limits = np.append(upper_of_none, upper[:-1])
+        return lower_limits.astype(np.float64), upper_limits.astype(np.float64)
 
 
 def _probability(argument: str, value: object) -> float:
@@ -301,12 +315,12 @@ def binomial_size_limits(
     from scipy.stats import nbinom
 
     # At least k of n are seen just if the k-th comes with at most n - k unseen before it.
-    lower = seen + np.where(seen > 0, nbinom.ppf(tail, np.maximum(seen, 1), chance), 0)
-    upper = seen + nbinom.isf(tail, seen + 1, chance)
-    lower, upper = (
-        np.clip(limit, seen, most).astype(np.int64) for limit in (lower, upper)
-    )
-    return lower, upper
+    fewest_unseen = nbinom.ppf(tail, np.maximum(seen, 1), chance)
+    fewest_unseen = np.where(seen > 0, fewest_unseen, 0)
+    most_unseen = nbinom.isf(tail, seen + 1, chance)
+    lower = np.clip(seen + fewest_unseen, seen, most)
+    upper = np.clip(seen + most_unseen, seen, most)
+    return lower.astype(np.int64), upper.astype(np.int64)
 
 
 # -- the best parameters ----------------------------------------------------------------
@@ -342,14 +356,14 @@ def best_sampling(
     protected = np.array(budgets, dtype=np.float64)
     if everyone_has_value:
         protected[0] = inf
-    weights = 1 / np.expm1(protected)  # 0 for an output that needs no budget
-    values = 1 + weights[1:].sum()
-    sampling = (
-        min(cap, (1 - floor) / values, 1 / (values + weights[0])) * _SAMPLED_INWARD
-    )
+    weights = 1 / np.expm1(protected)  # w_j, 0 for an output that needs no budget
+    total = weights[1:].sum()  # W
+    by_values = (1 - floor) / (1 + total)
+    by_zero = 1 / (1 + total + weights[0])
+    sampling = min(cap, by_values, by_zero) * _SAMPLED_INWARD
     rest = 1 - sampling
     zero = max(floor, float(rest * weights[0] / weights.sum()))
-    decoys = (rest - zero) * weights[1:] / weights[1:].sum()
+    decoys = (rest - zero) * weights[1:] / total
     mechanism = SamplingPrivacy(
         float(sampling), zero, tuple(decoys), everyone_has_value
     )
@@ -369,34 +383,35 @@ def binomial_window(size: int, chance: float) -> tuple[int, Array]:
     """First outcome and probabilities of every outcome that a float can weigh.
 
     ``size`` is the number of trials, 0 to 10^7; ``chance`` lies inside (0, 1).
-    Bernstein's inequality leaves less than 2 e^-710 < 1e-307 outside the window.
+    Bernstein's inequality leaves less than 2 e^-710 < 1e-307 outside the window: with the variance
+    ``V`` and ``x = 710``, more than ``x/3 + sqrt((x/3)^2 + 2 x V)`` off the mean.
     """
-    half = (
-        int(710 / 3 + sqrt((710 / 3) ** 2 + 2 * 710 * size * chance * (1 - chance))) + 2
-    )
+    exponent = 710  # x
+    variance = 2 * exponent * size * chance * (1 - chance)  # 2 x V
+    half = int(exponent / 3 + sqrt((exponent / 3) ** 2 + variance)) + 2
     mode = min(size, int((size + 1) * chance))
     first = max(0, mode - half)
     last = min(size, mode + half)
+    # From the mode on by the ratios of neighbours, (size - x + 1) / x odds of x to x - 1.
     odds = chance / (1 - chance)
     above = np.arange(mode + 1, last + 1)
     below = np.arange(mode, first, -1)
-    weights = np.concatenate(
-        [
-            np.cumprod(below / (size - below + 1) / odds)[::-1],
-            [1.0],
-            np.cumprod((size - above + 1) / above * odds),
-        ]
-    )
+    weights_below = np.cumprod(below / (size - below + 1) / odds)
+    weights_above = np.cumprod((size - above + 1) / above * odds)
+    weights = np.concatenate([weights_below[::-1], [1.0], weights_above])
     pmf = weights / weights.sum()
     pmf.setflags(write=False)
     return first, pmf
 
 
 def upper_tail(size: int, chance: float, start: Whole) -> Array:
-    """``Pr[Binomial >= start]``."""
+    """``Pr[Binomial >= start]``, by each start."""
     first, pmf = binomial_window(size, chance)
-    tails = np.append(np.cumsum(pmf[::-1])[::-1], 0.0)
-    return tails[np.clip(start - first, 0, pmf.size)]
+    # Summed from the last outcome on: small tails keep their digits.
+    tails = np.cumsum(pmf[::-1])[::-1]
+    tails = np.append(tails, 0.0)
+    position = np.clip(start - first, 0, pmf.size)
+    return tails[position]
 
 
 def raised(value: float, used: float | None = None) -> float:
@@ -405,10 +420,9 @@ def raised(value: float, used: float | None = None) -> float:
     ``used`` is the sum of all terms before they cancelled, ``value`` itself if nothing did.
     """
     below_floats = 1e-300  # outside the window, or too small for full precision
-    return min(
-        1.0,
-        value + 2 * DELTA_ROUNDING * (value if used is None else used) + below_floats,
-    )
+    if used is None:
+        used = value
+    return min(1.0, value + 2 * DELTA_ROUNDING * used + below_floats)
 
 
 def difference_delta(others: int, sampling: float, epsilon: float) -> float:
@@ -422,13 +436,15 @@ def difference_delta(others: int, sampling: float, epsilon: float) -> float:
     first, p = binomial_window(others, sampling)
     x = first + np.arange(p.size)
     loss = np.log((others + 1) * (1 - sampling) / (others + 1 - x))
-    up = loss > epsilon
-    down = loss < -epsilon
-    gained = np.sum(p[up] * np.exp(epsilon) * np.expm1(loss[up] - epsilon))
-    gained += sampling ** (
-        others + 1
-    )  # the difference others + 1 is impossible under P
-    lost = -np.sum(p[down] * np.expm1(epsilon + loss[down]))
+    # The sum of Q - e^eps P over the outcomes for which it is positive, as P (e^loss - e^eps).
+    is_up = loss > epsilon
+    gains = p[is_up] * np.exp(epsilon) * np.expm1(loss[is_up] - epsilon)
+    impossible = sampling ** (others + 1)  # the difference others + 1, under P
+    gained = np.sum(gains) + impossible
+    # The sum of P - e^eps Q likewise, as P (1 - e^(eps + loss)).
+    is_down = loss < -epsilon
+    losses = p[is_down] * np.expm1(epsilon + loss[is_down])
+    lost = -np.sum(losses)
     return raised(float(max(gained, lost)))
 
 
@@ -450,11 +466,14 @@ def exchange_delta(
         one_more = h * (1 - sampling) / unmoved  # Bin(here + 1) at x
         # Q/P > e^eps  <=>  y > there + 1 - (there + 1) (here + 1 - x) / ((here + 1) e^eps)
         share = unmoved * np.exp(-epsilon)
-        start = np.floor((there + 1) * (1 - share)).astype(np.int64) + 1
+        boundary = (there + 1) * (1 - share)
+        start = np.floor(boundary).astype(np.int64) + 1
+        # Q and e^eps P of these outcomes, by x.
         arrived = h * upper_tail(there + 1, sampling, start)
         stayed = one_more * np.exp(epsilon) * upper_tail(there, sampling, start)
         gained = np.maximum(arrived - stayed, 0).sum()
-        deltas.append(raised(float(gained), float((arrived + stayed).sum())))
+        used = (arrived + stayed).sum()
+        deltas.append(raised(float(gained), float(used)))
     return max(deltas)
 
 
@@ -466,7 +485,10 @@ def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
     high = MAX_EPSILON
     while high - low > 1e-9 * high + 1e-12:
         middle = (low + high) / 2
-        low, high = (low, middle) if curve(middle) <= delta else (middle, high)
+        if curve(middle) <= delta:
+            high = middle
+        else:
+            low = middle
     return high
 
 
@@ -491,8 +513,7 @@ def released_delta(
     deltas = [0.0]
     if not everyone_has_value:
         deltas.append(difference_delta(counts[0], sampling, epsilon))
-    if (
-        len(counts) > 1
-    ):  # delta falls in both counts: the two rarest values are the worst
+    if len(counts) > 1:
+        # Delta falls in both counts: the two rarest values are the worst.
         deltas.append(exchange_delta(counts[0], counts[1], sampling, epsilon))
     return max(deltas)
