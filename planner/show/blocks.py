@@ -129,12 +129,13 @@ def rows_table(
     rank: Rank = "everybody",
 ) -> Table:
     """A table of rows of text, of which the first columns are words."""
-    cells = list(zip(*rows, strict=True)) or [() for _ in headings]
-    pairs = enumerate(zip(headings, cells, strict=True))
-    columns = (
-        Column(heading, tuple(column_cells), i < words)
-        for i, (heading, column_cells) in pairs
-    )
+    cells: list[list[str]] = [[] for _ in headings]
+    for row in rows:
+        for column_cells, cell in zip(cells, row, strict=True):
+            column_cells.append(cell)
+    columns = []
+    for i, (heading, column_cells) in enumerate(zip(headings, cells, strict=True)):
+        columns.append(Column(heading, tuple(column_cells), i < words))
     return Table(title, tuple(columns), rank)
 
 

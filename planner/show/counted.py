@@ -59,8 +59,8 @@ def files_blocks(collection: Collection) -> list[Block]:
         not_counted.append(f"LEFT OUT {path}: {reason}")
     sentences += not_counted[:_MOST_FILES]
     if len(not_counted) > _MOST_FILES:
-        more = len(not_counted) - _MOST_FILES
-        sentences.append(f"... and {more:,} more files (see --json).")
+        unnamed = len(not_counted) - _MOST_FILES
+        sentences.append(f"... and {unnamed:,} more files (see --json).")
     if collection.quarantined:
         sentences.append(
             "Have what was left out written or sent again, and count it all again."

@@ -307,8 +307,9 @@ def decoys_figure(plan: SamplingPlan) -> Chart:
     """What a report of a value says in round two, against how often others send it as a decoy."""
     mechanism = plan.mechanism
     decoys = np.array(plan.mechanism.decoys)
-    ends = max(decoys.min() / 4, 1e-9), min(4 * decoys.max(), 1 - mechanism.sampling)
-    across = np.geomspace(*ends, 50)
+    fewest = max(decoys.min() / 4, 1e-9)
+    most = min(4 * decoys.max(), 1 - mechanism.sampling)
+    across = np.geomspace(fewest, most, 50)
     levels = plan.question.levels[:_MOST_DRAWN_LEVELS]
     sampled = f"{100 * mechanism.sampling:.3g} % are sampled"
     firsts = np.cumsum([0, *(len(level_part.yes_counts) for level_part in levels)])

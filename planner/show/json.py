@@ -75,8 +75,8 @@ _SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
     },
     Allocation: {"reason": better_design},
     Related: {
-        "people_for_association": lambda found: [
-            [*two, n] for two, n in found.people.items()
+        "people_for_association": lambda related: [
+            [*two, n] for two, n in related.people.items()
         ]
     },
     OutsiderView: {

@@ -655,28 +655,28 @@ def related_blocks(question: QuestionPlan) -> list[Block]:
     ]
 
 
-def _unused(found: Related) -> str:
+def _unused(related: Related) -> str:
     """What the larger budgets of a part could still gain, where pairs of answers do without."""
-    if not found.unused_budgets:
+    if not related.unused_budgets:
         return ""
     text = (
         " Every two pairs of answers keep the smaller budget; who knows one answer might learn of "
         "the other as much as its question promises."
     )
-    if found.least_table is None:
+    if related.least_table is None:
         return text
-    gain = 1 - found.least_table / found.table
+    gain = 1 - related.least_table / related.table
     if gain < _NOTHING_GAINED:
         return f"{text} No mechanism has a better table by that."
     return f"{text} By that a table's squared error could be {100 * gain:.3g} % smaller, no more."
 
 
-def _cost(found: Related) -> str:
+def _cost(related: Related) -> str:
     """What a report may say of each of the questions alone."""
-    if found.said_of_parts is None:
-        return f"{COST}{_unused(found)}"
+    if related.said_of_parts is None:
+        return f"{COST}{_unused(related)}"
     odds = []
-    for name, nats in zip(found.names, found.said_of_parts, strict=True):
+    for name, nats in zip(related.names, related.said_of_parts, strict=True):
         odds.append(f"{factor_up(nats)}-fold for {name}")
     return (
         "Between sheets that differ in one question a report changes the odds at most "

@@ -372,18 +372,13 @@ def beside_truth(table: CrossTable, truth: Array) -> list[Block]:
     """An estimated table with the true one, and how the two answers go together in both."""
     first, second = table.names
     errors = table.people_in(np.eye(truth.size)).standard_errors.reshape(truth.shape)
-    rows = [
-        [
-            answer,
-            *(
-                f"{x:,.0f} ± {e:,.0f} ({true:,.0f})"
-                for x, e, true in zip(*cells, strict=True)
-            ),
-        ]
-        for answer, *cells in zip(
-            table.answers[0], table.counts, errors, truth, strict=True
-        )
-    ]
+    rows = []
+    for i, answer in enumerate(table.answers[0]):
+        cells = [answer]
+        for j in range(len(table.answers[1])):
+            estimate = f"{table.counts[i, j]:,.0f} ± {errors[i, j]:,.0f}"
+            cells.append(f"{estimate} ({truth[i, j]:,.0f})")
+        rows.append(cells)
     title = f"{first} and {second}: people ± standard error (and truly)"
     headings = (
         first,

@@ -190,10 +190,8 @@ def pictures(question: QuestionPlan) -> list[Block]:
             "Errors of a round, the average and a change against the number of rounds."
         )
         title = "If it were asked less or more often"
-        rounds_of = (question.part, question.planned)
-        blocks.append(
-            Figure(title, partial(rounds_figure, *rounds_of), alt, "rounds", "page")
-        )
+        draw = partial(rounds_figure, question.part, question.planned)
+        blocks.append(Figure(title, draw, alt, "rounds", "page"))
     return blocks
 
 
@@ -595,13 +593,9 @@ def _how(question: QuestionPlan) -> str:
 
 def _advice(question: QuestionPlan) -> list[str]:
     """One recommendation: another mechanism that can be deployed, or more of one level's budget."""
-    better = [
-        option
-        for option in question.found
-        if option.against < -SAME_ERROR and not option.compared
-    ]
-    if better:
-        return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
+    for option in question.found:  # the best first
+        if option.against < -SAME_ERROR and not option.compared:
+            return [f"{_short(option.title)} would have {_against(option)} error."]
     if all(answer.met for answer in question.targets) and not _drowned(question):
         return [_price(question, best) for best in question.relaxations[:1]]
     return []
@@ -644,15 +638,13 @@ def _more_odds(question: QuestionPlan, relaxation: Relaxation) -> str:
     """Which odds change more with a larger budget of one level, of all levels whose do."""
     before = question.realised.max(axis=0)
     after = question.realised_after(relaxation).max(axis=0)
-    rows = zip(
-        question.deployed.policy.names, before.tolist(), after.tolist(), strict=True
-    )
+    names = question.deployed.policy.names
     rises = []
-    for name, now, then in rows:
-        if factor_up(then) != factor_up(now):
-            rises.append(
-                f"{name!r} {factor_up(then)}-fold instead of {factor_up(now)}-fold"
-            )
+    for name, now, then in zip(names, before.tolist(), after.tolist(), strict=True):
+        odds_now = factor_up(now)
+        odds_then = factor_up(then)
+        if odds_then != odds_now:
+            rises.append(f"{name!r} {odds_then}-fold instead of {odds_now}-fold")
     if not rises:
         return "no odds change more"
     return f"odds may then change more: {listed(rises, _MOST_NAMED)}"

@@ -501,8 +501,8 @@ def _remarks_at_the_end(frame: DataFrame) -> list[str]:
     several = frame["question"].nunique() > 1
     sentences = []
     for text, names in questions.items():
-        of = f" ({', '.join(names)})" if several else ""
-        sentences.append(f"{text[0].upper()}{text[1:]}{of}.")
+        questions_named = f" ({', '.join(names)})" if several else ""
+        sentences.append(f"{text[0].upper()}{text[1:]}{questions_named}.")
     return sentences
 
 

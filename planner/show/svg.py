@@ -64,13 +64,15 @@ def svg_of(drawn: Chart, alt: str) -> str:
         across = _axis(numbers, left, _RIGHT, log="y" in drawn.log)
         up = _axis(named, top, bottom, log="x" in drawn.log)
         up = up._replace(written=list(dict.fromkeys(named)))  # there is room for all
-        above, below = drawn.across, drawn.titles[1]
+        above = drawn.across
+        below = drawn.titles[1]
     else:
         left = _LEFT
         bottom = top + _PLOT
         across = _axis(named, left, _RIGHT, log="x" in drawn.log)
         up = _axis(numbers, bottom, top, log="y" in drawn.log)
-        above, below = drawn.titles[1], drawn.across
+        above = drawn.titles[1]
+        below = drawn.across
 
     def at(x: Any, y: Any) -> OnPage:
         if drawn.turned:
@@ -125,8 +127,9 @@ def _drawn(line: Line, scaled: Callable[[Any, Any], OnPage]) -> Iterator[str]:
         for limit in line.limits:  # an end that is open is not drawn
             shown = np.where(np.isfinite(limit), limit, line.values)
             ends.append(_points(line, shown, scaled))
-        for bar in zip(*ends, strict=True):
-            yield _path(list(bar), line.colour, 3)
+        lower_ends, upper_ends = ends
+        for lower_end, upper_end in zip(lower_ends, upper_ends, strict=True):
+            yield _path([lower_end, upper_end], line.colour, 3)
     dots = _points(line, line.values, scaled)
     if line.dash:
         yield _path(dots, line.colour, 2, line.dash)
