@@ -454,22 +454,24 @@ def table_with_odds(odds_ratio: float, row_share: float, column_share: float) ->
     return np.clip(table, 0.0, 1.0)
 
 
-def merged_cells(
+def margin_matrix(
     items: Sequence[str], answers: Sequence[Sequence[str]], kept: Sequence[int]
 ) -> Array:
-    """1 where a cell of some questions is in a cell of those that stay, else 0.
+    """The 0/1 matrix that sums the counts of all questions over those that do not stay.
 
+    ``matrix @ counts`` is the table of the questions that stay, in the order of their answers.
     ``items`` are the cells' names, such as ``"HIV / yes"``, in the order of the counts, ``answers``
     those of each question, and ``kept`` the places of the questions that stay, in rising order.
 
     Examples
     --------
-    >>> merged_cells(["a / x", "b / x", "a / y", "b / y"], ["ab", "xy"], [0]).tolist()
+    >>> margin_matrix(["a / x", "b / x", "a / y", "b / y"], ["ab", "xy"], [0]).tolist()
     [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
     """
     sizes = [len(names) for names in answers]
     positions = {item: k for k, item in enumerate(items)}
     cells = map(JOINED.join, product(*answers))
+    # Where the counts have each cell of the table, an axis a question.
     order = np.array([positions[cell] for cell in cells]).reshape(sizes)
     # The questions that stay come first: a row then has all cells of one of theirs.
     order = np.moveaxis(order, kept, range(len(kept)))
@@ -495,7 +497,7 @@ def pair_tables(
     whole = np.maximum(counts, 0.0)
     for kept in combinations(range(len(questions)), 2):
         answers = [question.answers for question in questions]
-        cells = merged_cells(items, answers, kept)
+        cells = margin_matrix(items, answers, kept)
         mix = within(cells > 0, whole / max(whole.sum(), 1e-300))
         # Within a cell the answers of the other questions are as frequent as estimated.
         first = questions[kept[0]]

@@ -76,7 +76,8 @@ class DistributionEstimates:
         """Share of those who answered with at most this value, and limits for all values at once.
 
         Within a cell the consistent share is taken on a straight line; its limits are the lower one
-        at the end before and the upper one at the end after, which hold whatever lies between.
+        at the end before and the upper one at the end after, which hold whatever lies between, as
+        shares up to rise. They are simultaneous: all hold together at the stated confidence.
         InputError for a value outside the range.
         """
         finite("value", value)
@@ -84,6 +85,7 @@ class DistributionEstimates:
             allowed = f"from {self.edges[0]:g} to {self.edges[-1]:g}"
             raise InputError("value", value, allowed, "Give a value within the range.")
         lower, upper = self._band
+        # The ends of the cell that holds the value; of an end itself both are this end.
         before = int(np.searchsorted(self.edges, value, side="right")) - 1
         after = int(np.searchsorted(self.edges, value, side="left"))
         share = float(np.interp(value, self.edges, self.consistent))

@@ -193,8 +193,10 @@ def _of_rows(law: CollectedLaw) -> FalseReports | None:
 def _of_number(asked: Number, shape: rows.Rows) -> FalseReports:
     """The sum of all numbers, and their mean among those who answer.
 
-    The estimator adds up numbers on ``[-1, 1]``, and how many there are. What a report adds is that
-    beside honest people who are all alike: the worst are.
+    The estimator adds up numbers on ``[-1, 1]``, and how many there are. One report ``r`` moves the
+    mean ``q`` by ``T_S(r) - q T_N(r)``, times the number N of people who answer and to first order.
+    It is linear in ``q`` and in the honest people, so that the largest moves are beside people
+    who are all alike.
     """
     radius = (asked.upper - asked.lower) / 2
     center = (asked.upper + asked.lower) / 2
@@ -203,10 +205,12 @@ def _of_number(asked: Number, shape: rows.Rows) -> FalseReports:
     sums = total.reshape(1, -1)
     grid = np.linspace(asked.lower, asked.upper, asked.points)
     # Of people who all have a number it is the mean; where next to nobody answers it is any.
-    means = np.concatenate([grid, [asked.lower]])[:, None]
-    shifts = [total - means * answering]
-    shifts.append(total[-1:] - asked.upper * answering[-1:])
-    of_mean = _extremes(("the mean",), np.vstack(shifts).reshape(1, -1), "")
+    # It moves most at one of the ends.
+    of_answers = total[:-1] - grid[:, None] * answering[:-1]
+    if_lowest = total[-1:] - asked.lower * answering[-1:]
+    if_highest = total[-1:] - asked.upper * answering[-1:]
+    shifts = np.vstack([of_answers, if_lowest, if_highest])
+    of_mean = _extremes(("the mean",), shifts.reshape(1, -1), "")
     moves = _extremes(("the sum of all numbers",), sums, "")
     return replace(moves, of_answering=of_mean)
 

@@ -128,7 +128,7 @@ def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Brac
             continue
         points = _ROW * ceil(min(points, _MOST_ANGLES) / _ROW)
         step = 2 * pi / period
-        middle, floats = cumulant.summed(tilt, step, points)
+        middle, floats = cumulant.inversion_sum(tilt, step, points)
         tail = 1 / (pi * step * (points - 1))
         low = middle - tail - floats - excess
         high = middle + tail + floats
@@ -242,13 +242,18 @@ class _Cumulant:
             exponent = min(exponent, self.at(tilt + change) - start - change * limit)
         return exp(exponent)
 
-    def summed(self, tilt: float, step: float, points: int) -> tuple[float, float]:
-        """``step/(2 pi)`` times the sum over ``|j| < points``, and a bound of its float error.
+    def inversion_sum(
+        self, tilt: float, step: float, points: int
+    ) -> tuple[float, float]:
+        """The inversion's sum without its factor ``M(lam)^n``, and a bound of its float error.
 
-        Points stand in rows of ``_ROW``. With ``a`` the angle at a row's begin and ``b`` on from
-        there, ``e^(i(a + b)) - 1 = (e^(ia) - 1) e^(ib) + (e^(ib) - 1)``, so that matrices are
-        multiplied in place of a sine for every point and value. Points ``j`` and ``-j`` have
-        conjugate terms, and the point 0 the term ``1 / lam^2``.
+        ``tau / (2 pi)`` times the sum over ``|j| < points`` of
+        ``(M(lam + i j tau) / M(lam))^n / (lam + i j tau)^2``, of the tilt ``lam`` and the ``step``
+        ``tau``. Points stand in rows of ``_ROW``, of which ``points`` is a multiple. With ``a`` the
+        angle at a row's begin and ``b`` on from there,
+        ``e^(i(a + b)) - 1 = (e^(ia) - 1) e^(ib) + (e^(ib) - 1)``, so that matrices are multiplied
+        in place of a sine for every point and value. Points ``j`` and ``-j`` have conjugate terms,
+        and the point 0 the term ``1 / lam^2``.
         """
         grown = self.masses * np.exp(tilt * self.values)
         real_shift = self.masses * np.expm1(tilt * self.values)

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from planner.arrays import Array
-from planner.estimates.cross_table import merged_cells, people_for_association
+from planner.estimates.cross_table import margin_matrix, people_for_association
 from planner.mechanisms.asking import CollectedLaw
 from planner.planning.choice import ChoiceKind, Deployed
 from planner.planning.kind import PlanFacts
@@ -66,7 +66,7 @@ class Related:
         """``E |T|^2`` of the table of some of the parts, of a person drawn from these cells."""
         asked = self.part.asked
         answers = [part.answers for part in asked.parts]
-        merged = merged_cells(asked.ordered, answers, kept)
+        merged = margin_matrix(asked.ordered, answers, kept)
         return float(np.trace(self._law.shape.second_moments(shares, merged)))
 
     def _association_error(self, i: int, j: int) -> float:

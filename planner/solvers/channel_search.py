@@ -84,9 +84,9 @@ def solve_channel(
         raise InfeasibleError(
             "The caps cannot be kept", "Raise the caps, or the budgets."
         )
-    meanings = question.meanings(generated)
+    column_estimates = question.column_estimates(generated)
     live, weights = fewest(
-        question.moments(generated.columns, meanings).T, answer.weights
+        question.moments(generated.columns, column_estimates).T, answer.weights
     )
     sums = generated.columns.sums[live]
     matrix, kept = whole_columns(sums, weights, float(policy.bounds().min()))
@@ -96,7 +96,7 @@ def solve_channel(
     if question.turn is not None:
         # Right where a cap does not bind, and its directions have no multiplier.
         estimators.append(
-            unbiased(question.turn @ meanings[live][kept].T, table, matrix)
+            unbiased(question.turn @ column_estimates[live][kept].T, table, matrix)
         )
     names = tuple(wanted_names or (f"number {j + 1}" for j in range(len(table))))
     channels = [
@@ -197,8 +197,13 @@ class ChannelProblem:
             (likelihoods,), people, likelihoods, np.arange(len(logs))[:, None]
         )
 
-    def meanings(self, generated: Generated) -> Array:
-        """What each column adds to the game's numbers, shape ``(N, p)``."""
+    def column_estimates(self, generated: Generated) -> Array:
+        """What a report of each column adds to the game's estimates, shape ``(N, p)``.
+
+        ``T_o = H_o^-1 alpha' u_o`` with ``H_o = sum_s sigma_s P_os G_s``, or ``alpha' u_o / w_o``
+        without forms. They are held fixed while columns are dropped: sums, expectations and errors
+        are then linear in the columns' weights, and a few columns give the same.
+        """
         (part,) = generated.columns.parts
         multipliers = generated.answer.multipliers
         (alpha,) = multipliers.alpha
@@ -208,16 +213,18 @@ class ChannelProblem:
         forms = np.einsum("os,spq->opq", weighed, self.game.forms)
         return np.asarray(np.linalg.solve(forms, (part @ alpha)[..., None])[..., 0])
 
-    def moments(self, columns: GameColumns, meanings: Array) -> Array:
-        """What is linear in the columns' weights while meanings stay: sums, numbers, errors."""
+    def moments(self, columns: GameColumns, column_estimates: Array) -> Array:
+        """Linear in the columns' weights while their estimates stay: sums, numbers, errors."""
         (part,) = columns.parts
         people = columns.people
-        squares = people * np.square(meanings).sum(axis=1, keepdims=True)
+        squares = people * np.square(column_estimates).sum(axis=1, keepdims=True)
         if self.game.forms is not None:
             squares = people * np.einsum(
-                "op,spq,oq->os", meanings, self.game.forms, meanings
+                "op,spq,oq->os", column_estimates, self.game.forms, column_estimates
             )
-        expectations = np.einsum("op,om->opm", meanings, part).reshape(len(part), -1)
+        expectations = np.einsum("op,om->opm", column_estimates, part).reshape(
+            len(part), -1
+        )
         return np.hstack([part, expectations, squares])
 
 

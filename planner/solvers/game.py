@@ -130,8 +130,12 @@ def worst(
     return columns.take(order[ratio[order] > 1 + 1e-12]), largest
 
 
-def lower_bound(game: Game, multipliers: Multipliers, largest: float) -> float:
-    """What is proven if no column's ratio is larger, rounded down; ``-inf`` if nothing."""
+def lower_bound(game: Game, multipliers: Multipliers, largest_ratio: float) -> float:
+    """The module's bound if no column's ratio exceeds ``rho = largest_ratio``, rounded down.
+
+    ``((sum tr W alpha)^2 / (rho sum rows) - offsets sigma) / (free sigma)``, each term less what
+    floats may err in it; ``-inf`` where the multipliers prove nothing.
+    """
     alpha, rows, sigma = multipliers
     products = [W * A.T for W, A in zip(game.workload, alpha, strict=True)]
     reach = sum(
@@ -139,9 +143,9 @@ def lower_bound(game: Game, multipliers: Multipliers, largest: float) -> float:
     )
     total = float(rows.sum() + SLACK * np.abs(rows).sum())
     weight = float(game.free @ sigma)
-    if not (reach > 0 and total > 0 and 0 < largest < np.inf and weight > 0):
+    if not (reach > 0 and total > 0 and 0 < largest_ratio < np.inf and weight > 0):
         return -np.inf
-    square = reach * reach / (largest * total)
+    square = reach * reach / (largest_ratio * total)
     taken = float(game.offsets @ sigma)
     size = square + float(np.abs(game.offsets) @ sigma)
     return float((square - taken - SLACK * size) / weight)

@@ -109,18 +109,22 @@ class Joint(Categorical):
         if self.parts[0].rule == DEFAULT_RULE:
             kinds = kinds_of_cells([_budgets_of_answers(part) for part in self.parts])
         if kinds is not None:
-            self.__dict__["levels"] = self._levels_of(kinds)
+            self.__dict__["levels"] = self._levels_of_kinds(kinds)
             self.__dict__["rule"] = tuple(map(tuple, kinds.budgets.tolist()))
             return
         combinations = product(*[part.levels for part in self.parts])
         self.__dict__["levels"] = tuple(map(_joined_level, combinations))
 
-    def _levels_of(self, kinds: Kinds) -> tuple[Level, ...]:
-        """One level for each kind of cells, named by the answers or levels that these share."""
+    def _levels_of_kinds(self, kinds: Kinds) -> tuple[Level, ...]:
+        """One level for each kind of cells, named by the answers or levels that these share.
+
+        Such as "HIV / any", of the cells "HIV / yes" and "HIV / no". Its budget is the one of two
+        of its cells, or where it has one cell the largest of this beside any other.
+        """
         cells = list(product(*map(_levels_of_answers, self.parts)))
         levels = []
-        for numbers, budget in zip(kinds.cells, np.diag(kinds.budgets), strict=True):
-            alike = [cells[number] for number in numbers]
+        for places, budget in zip(kinds.cells, np.diag(kinds.budgets), strict=True):
+            alike = [cells[place] for place in places]
             name = JOINED.join(map(_shared_name, zip(*alike, strict=True)))
             items = tuple(map(_cell_name, alike))
             levels.append(Level(name=name, epsilon=float(budget), items=items))
