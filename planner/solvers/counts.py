@@ -286,11 +286,17 @@ class Counts:
         low, high = self.problem.windows
         window = self.rng.integers(len(low), size=_DRAWN)
         rise = (high - low)[window]
+
+        # A level alone has 1 / (1 + e^rise) of its items high; here the rise is tilted and shifted.
         tilt = self.rng.uniform(0, 1.2, (_DRAWN, 1))
         shift = self.rng.normal(0, 1, (_DRAWN, 1))
-        share = 1 / (1 + np.exp(np.minimum(tilt * rise + shift, 700.0)))
-        count = self.rng.binomial(self.problem.item_counts, share)
-        return np.column_stack([window, np.where(rise > 0, count, 0)])
+        exponent = np.minimum(tilt * rise + shift, 700.0)
+        share = 1 / (1 + np.exp(exponent))
+
+        drawn = self.rng.binomial(self.problem.item_counts, share)
+        # A level whose low and high are the same has no high side.
+        counts = np.where(rise > 0, drawn, 0)
+        return np.column_stack([window, counts])
 
     def _beside(self, types: Whole) -> Whole:
         """These, and those of which one level has an item more or less on the high side."""
@@ -438,14 +444,11 @@ class Priced:
         width = (high - low) / self.m
         wide = high > low
         core = self._core(rho)
-        hessian = self._hessian(window, core) * width[:, :, None] * width[:, None, :]
-        sums = np.abs(hessian).sum(axis=2)
-        root = np.sqrt(np.where(sums > 0, sums, 1.0))
-        scaled = hessian / root[:, :, None] / root[:, None, :]
-        bends = np.maximum(np.linalg.eigvalsh(scaled)[:, -1], 0)
-        # What rounding may take from the eigenvalues of a matrix of this size.
-        bends += SLACK * np.abs(scaled).sum(axis=(1, 2))
-        nu = np.where(wide, bends[:, None] * root**2 / 2, 0.0)
+
+        # The Hessian in shares y of the box's sides, and its largest curvature, level by level.
+        hessian = self._hessian(window, core)
+        hessian = hessian * width[:, :, None] * width[:, None, :]
+        nu = np.where(wide, _curvatures(hessian), 0.0)
         bent = hessian.copy()
         diagonal = np.arange(self.m.size)
         bent[:, diagonal, diagonal] -= 2 * nu
@@ -463,19 +466,37 @@ class Priced:
         )  # at some corner
         least = self.low[window] + self.gap[window] * start
         most = least + self.gap[window] * width
+
         # What rounding may hide: of the sizes of all terms where they are largest.
         terms = self.curve[window].sum(axis=1) + nu.sum(axis=1)
         terms += np.einsum("ni,ij,nj->n", most, np.abs(self.square), most)
         terms += rho * (most @ np.abs(self.rows)) * (most @ self.people)
         top = value + above_it + SLACK * terms
+
         # The quadratic over what covers a type, times its people, is by how much its ratio exceeds.
-        covered = np.maximum(np.where(self.rows > 0, least, most) @ self.rows, 0)
+        least_covered = np.where(self.rows > 0, least, most) @ self.rows
+        covered = np.maximum(least_covered, 0)
+        people = least @ self.people
         with np.errstate(divide="ignore"):
-            ceiling = np.where(
-                top > 0, rho + top / (covered * (least @ self.people)), rho
-            )
+            excess = top / (covered * people)
+        ceiling = np.where(top > 0, rho + excess, rho)
         side = np.where(wide, nu, -1.0).argmax(axis=1)
         return top > 0, ceiling, y, side
+
+
+def _curvatures(hessian: Array) -> Array:
+    """``nu``, ``(n, t)``: subtracted twice from the diagonal they leave no curvature above 0.
+
+    ``2 nu_i = mu s_i`` with ``s_i`` the row sums of sizes and ``mu`` the largest eigenvalue of
+    ``H_ij / sqrt(s_i s_j)``, or 0.
+    """
+    sums = np.abs(hessian).sum(axis=2)
+    root = np.sqrt(np.where(sums > 0, sums, 1.0))
+    scaled = hessian / root[:, :, None] / root[:, None, :]
+    largest = np.maximum(np.linalg.eigvalsh(scaled)[:, -1], 0)
+    # What rounding may take from the eigenvalues of a matrix of this size.
+    largest += SLACK * np.abs(scaled).sum(axis=(1, 2))
+    return np.asarray(largest[:, None] * root**2 / 2)
 
 
 def _peak(y: Array, slope: Array, bent: Array, wide: Flags) -> Array:
@@ -486,9 +507,13 @@ def _peak(y: Array, slope: Array, bent: Array, wide: Flags) -> Array:
     y = y.copy()
     for _ in range(_SWEEPS):
         for i in range(y.shape[1]):
+            # Newton's step on this side alone: a parabola's peak, as far as the box goes.
+            here = y[:, i]
             curve = bent[:, i, i]
-            step = np.where(curve < 0, -slope[:, i] / np.minimum(curve, -1e-300), 0.0)
-            step = np.where(wide[:, i], np.clip(y[:, i] + step, 0, 1) - y[:, i], 0.0)
+            to_peak = -slope[:, i] / np.minimum(curve, -1e-300)
+            step = np.where(curve < 0, to_peak, 0.0)
+            inside = np.clip(here + step, 0, 1)
+            step = np.where(wide[:, i], inside - here, 0.0)
             y[:, i] += step
             slope = slope + bent[:, :, i] * step[:, None]
     return y
@@ -543,9 +568,14 @@ def _halves(boxes: Boxes, y: Array, side: Whole) -> Boxes:
     rows = np.arange(side.size)
     left = boxes.low[rows, side]
     right = boxes.high[rows, side]
+    # Neither half is left with hardly anything.
     share = np.clip(y[rows, side], 0.2, 0.8)
-    low = boxes.low.copy()
-    high = boxes.high.copy()
-    high[rows, side] = np.floor(left + share * (right - left)).astype(np.int64)
-    low[rows, side] = high[rows, side] + 1
-    return Boxes(boxes.window, boxes.low, high).joined(boxes._replace(low=low))
+    last = np.floor(left + share * (right - left)).astype(np.int64)
+
+    high_of_first = boxes.high.copy()
+    high_of_first[rows, side] = last
+    low_of_second = boxes.low.copy()
+    low_of_second[rows, side] = last + 1
+    first = Boxes(boxes.window, boxes.low, high_of_first)
+    second = Boxes(boxes.window, low_of_second, boxes.high)
+    return first.joined(second)

@@ -209,22 +209,31 @@ class KinkSearch:
             return Face(rise, float(bend), total + top, weights, saturated[side])
 
         left = face(0, first)
-        smooth = first == last and np.array_equal(*saturated)
-        return left, left if smooth else face(1, last)
+        (below, above) = saturated
+        if first == last and np.array_equal(below, above):
+            return left, left
+        return left, face(1, last)
 
     def _along_total(self, total: float, balance: Minimum, saturated: Array) -> Face:
         """The face in direction ``T`` of the minimum over ``delta``."""
-        v = self.reduction.at(total) + balance.x * self.program.model.balance
+        program = self.program
+        v = self.reduction.at(total) + balance.x * program.model.balance
         weights = balance.mixed(balance.left.weights, balance.right.weights)
-        value, branches, slope, own_slope = self.program.pieces(v)
+        value, branches, slope, own_slope = program.pieces(v)
+        largest = float(branches.max())
+
+        # How the coordinates move with T, and the error with them.
         direction = _mixed(self.reduction.slopes, saturated)
-        rise = float(np.sum((slope + weights * own_slope) * direction))
-        curvature = self.program.curvature(v, weights)
+        whole_slope = slope + weights * own_slope
+        rise = float(np.sum(whole_slope * direction))
+        curvature = program.curvature(v, weights)
         bend = float(np.sum(curvature * direction**2))
-        if balance.left is balance.right:  # delta follows T where smooth
-            twist = float(np.sum((curvature[0, 0] - curvature[1, 1]) * direction))
+        if balance.left is balance.right:
+            # Where the error is smooth delta follows T, which takes off the Schur complement.
+            difference = curvature[0, 0] - curvature[1, 1]
+            twist = float(np.sum(difference * direction))
             bend -= twist**2 / balance.left.curvature
-        return Face(rise, bend, value + float(branches.max()), weights, saturated)
+        return Face(rise, bend, value + largest, weights, saturated)
 
     def proven(self, minimum: Minimum, delta: float) -> tuple[Array, Proof]:
         """The log-odds at a place of the search, ``(t,)``, and what its tangent plane proves."""
@@ -257,12 +266,12 @@ class KinkSearch:
                     np.abs(plane) * _mixed(np.abs(terms).sum(axis=0), face.saturated)
                 )
             )
-        corners = [
-            along_total * (end - minimum.x)
-            + across * (side * reduction.at(end).min() - delta)
-            for end in reduction.ends
-            for side in (-1, 1)
-        ]
+        corners = []
+        for end in reduction.ends:
+            most_delta = reduction.at(end).min()
+            for corner in (-most_delta, most_delta):
+                gain = along_total * (end - minimum.x) + across * (corner - delta)
+                corners.append(gain)
         proven = value + float(weights @ branches)
         stationary = (abs(along_total) + abs(across)) * v.max() <= _FLAT * abs(proven)
         return v, Proof(
