@@ -42,6 +42,7 @@ _WORTH_CUTS = 1e-3
 _EXACT_LEVELS = (
     2000  # levels up to which an explicit bound has its eigenvalues to the last digit
 )
+_C_HALVINGS = 100  # of the interval that holds an explicit bound's c
 _BEGUN = 0.3  # to which a point is found from which whole counts start, too
 # by which the barrier falls, and how near its centre that is
 _SHORTER = 4.0
@@ -150,44 +151,45 @@ def explicit(problem: DesignProblem) -> Relaxed:
     most = 1 / low.max()
     least = 1 / high.min()
 
-    for _ in range(
-        100
-    ):  # the sum of weights over rooms is convex: its slope says where it ends
+    # The sum of weights over rooms is convex in c: its slope says on which side it is least.
+    for _ in range(_C_HALVINGS):
         c = (least + most) / 2
         room = (1 - c * low) * (c * high - 1)
         rising = low + high - 2 * c * low * high
-        least, most = (
-            (c, most) if np.sum(weights * f * rising / room**2) > 0 else (least, c)
-        )
+        if np.sum(weights * f * rising / room**2) > 0:
+            least = c
+        else:
+            most = c
     d = weights / room**2
     middle = f * d * (low + high) / 2
     both = float(np.sum(f * d * low * high))
     # What Lambda is without differences of near numbers, and what ends are rounded by.
     half = (high - low) / 2
     off = (high + low) / 2 - middle.sum() / (f @ d)
-    room_left = (f * d) @ (half**2 - off**2 + 2 * SLACK * high * (half + np.abs(off)))
+    rounded = 2 * SLACK * high * (half + np.abs(off))
+    room_left = (f * d) @ (half**2 - off**2 + rounded)
     total = float(f @ d * room_left / both)
     people = middle / middle.sum()
     q = middle / root
+    mean = root[None] / c
+    reports = np.ones(1)
     if f.size > _EXACT_LEVELS:
         bounds = _bounds(problem, d, d, d, total, people)
         none = np.zeros((1, 0, 0))
-        return Relaxed(bounds, people, np.ones(1), root[None] / c, none, d, none[0])
+        return Relaxed(bounds, people, reports, mean, none, d, none[0])
+
     shared = np.outer(q, q) / both - np.diag(d)
     turned = np.eye(f.size) - np.outer(root, people / root)
+    square = -turned.T @ shared @ turned
     sizes = np.abs(turned).T @ np.abs(shared) @ np.abs(turned)
-    bounds = _bounds(problem, d, -turned.T @ shared @ turned, sizes, total, people)
+    bounds = _bounds(problem, d, square, sizes, total, people)
+
+    # Types' means have a normal law's covariance, on the plane where q . u is given.
     spread = (high - 1 / c) * (1 / c - low)
-    varied = np.diag(spread) - np.outer(spread * q, spread * q) / (spread @ q**2)
-    return Relaxed(
-        bounds,
-        people,
-        np.ones(1),
-        root[None] / c,
-        varied[None] / problem.items,
-        d,
-        shared,
-    )
+    across = spread * q
+    varied = np.diag(spread) - np.outer(across, across) / (spread @ q**2)
+    varied = varied[None] / problem.items
+    return Relaxed(bounds, people, reports, mean, varied, d, shared)
 
 
 def _bounds(
@@ -251,29 +253,39 @@ class Forms:
         self.root = np.sqrt(m / problem.items)
         self._choose_coordinates()
         (low, high) = self.ends
-        pairs = [(low, high)]
+        lower = low
+        upper = high
         if counts is not None:
+            # Means of neighbouring counts, beside the ends of the boxes.
             step = (high - low) / m
-            pairs.append((low + counts * step, low + (counts + 1) * step))
-        middle = np.hstack([(a + b) / 2 for a, b in pairs])
-        self.half = np.hstack([(b - a) / 2 for a, b in pairs]) ** 2  # 0 where flat
+            lower = np.hstack([low, low + counts * step])
+            upper = np.hstack([high, low + (counts + 1) * step])
+        middle = (lower + upper) / 2
+        self.half = ((upper - lower) / 2) ** 2  # 0 where flat
+
+        # A column a box: e_i, less its middle in the last place.
         (k, c) = middle.shape
         t = m.size
-        self.sign = np.where(np.arange(c) < t, 1.0, -1.0)
+        box = np.arange(c)
+        self.sign = np.where(box < t, 1.0, -1.0)
         self.columns = np.zeros((k, t + 1, c))
-        self.columns[:, np.arange(c) % t, np.arange(c)] = 1
+        self.columns[:, box % t, box] = 1
         self.columns[:, t] = -middle
         # An only item is at an end: there x may have any sign, and d plays no part.
-        self.bounded = np.tile(np.arange(c) >= t, (k, 1)) | (np.resize(m, c) > 1)
+        self.bounded = np.tile(box >= t, (k, 1)) | (np.resize(m, c) > 1)
+
         # Where a level has one value only, that is put for u: it needs no box.
-        flat = np.tile(low == high, c // t)
-        self.columns[np.broadcast_to(flat[:, None], self.columns.shape)] = 0
-        self.bounded[flat] = False
-        self.flat = np.pad(flat[:, :t], ((0, 0), (0, 1)))
+        flat = low == high
+        flat_boxes = np.tile(flat, c // t)
+        self.columns[np.broadcast_to(flat_boxes[:, None], self.columns.shape)] = 0
+        self.bounded[flat_boxes] = False
+        self.flat = np.pad(flat, ((0, 0), (0, 1)))
         self.put = np.eye(t + 1) * ~self.flat[:, None]
-        self.put[:, :t, t] = np.where(self.flat[:, :t], low, 0)
+        self.put[:, :t, t] = np.where(flat, low, 0)
         self.assumed = problem.prior is not None
-        self.people = m / problem.items if problem.prior is None else problem.prior
+        self.people = m / problem.items
+        if problem.prior is not None:
+            self.people = problem.prior
 
     def _choose_coordinates(self) -> None:
         """What ``z`` and ``N u`` are: ``u = shift + unit z`` and ``N u = seen (z, 1)``.
@@ -754,41 +766,60 @@ def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
     rng = np.random.default_rng(0)
     m = problem.item_counts
     low, high = box_of(problem)
-    share = bound.reports * (bound.mean @ np.sqrt(m / problem.items))
-    kept_types = np.maximum(2, size * share / share.sum()).astype(np.int64)
+    people_share = bound.reports * (bound.mean @ np.sqrt(m / problem.items))
+    kept_types = np.maximum(2, size * people_share / people_share.sum())
     rows = []
-    for window, kept in enumerate(kept_types.tolist()):
+    for window, kept in enumerate(kept_types.astype(np.int64).tolist()):
         gap = high[window] - low[window]
         # What one item more on the high side adds to u; middle is the mean in counts.
         step = np.where(gap > 0, gap / m, 1.0)
         middle = np.clip((bound.mean[window] - low[window]) / step, 0, m)
-        # Rounding to whole counts at random adds this variance: so much less is drawn.
-        rounded = step**2 * (middle % 1) * (1 - middle % 1)
-        values, axes = np.linalg.eigh(bound.varied[window] - np.diag(rounded))
-        normal = rng.standard_normal((_DRAWN_TYPES * kept, m.size))
-        deviation = normal @ (axes * np.sqrt(np.maximum(values, 0))).T
-        drawn = np.clip(middle + deviation / step, 0, m)
-        count = np.floor(drawn + rng.random(deviation.shape))
-        count = np.where(gap > 0, np.clip(count, 0, m), 0)
+
+        drawn = _counts_drawn(
+            rng, middle, bound.varied[window], step, _DRAWN_TYPES * kept
+        )
+        count = np.where(gap > 0, np.clip(drawn, 0, m), 0)
         u = low[window] + gap * count / m
         deviations = (high[window] - u) * (u - low[window])  # E
-        room = ((u @ bound.shared) * u).sum(axis=1) - deviations @ bound.within
+        quadratic = ((u @ bound.shared) * u).sum(axis=1)
+        room = quadratic - deviations @ bound.within
         people = u @ (bound.people / np.sqrt(m))
         best = np.argsort(room / people**2)[:kept]
         chosen = count[best].astype(np.int64)
         rows.append(np.column_stack([np.full(best.size, window), chosen]))
-        if m.size <= _EVERY_SIDE or window == share.argmax():
-            # All items of one level on a side: these tell any levels apart.
-            inside = np.minimum(np.maximum(1, np.rint(middle)), m - 1)
-            level = np.arange(m.size)
-            sided = np.tile(inside, (2, m.size, 1))
-            sided[0, level, level] = 0
-            sided[1, level, level] = m
-            every = np.vstack([inside, sided.reshape(-1, m.size)]).astype(np.int64)
-            every = np.where(gap > 0, every, 0)
-            rows.append(np.column_stack([np.full(len(every), window), every]))
+
+        if m.size <= _EVERY_SIDE or window == people_share.argmax():
+            sided = np.where(gap > 0, _sided(middle, m), 0)
+            rows.append(np.column_stack([np.full(len(sided), window), sided]))
     rows.append(_enclosing(problem))
     return distinct_rows(np.vstack(rows))
+
+
+def _counts_drawn(
+    rng: np.random.Generator, middle: Array, covariance: Array, step: Array, size: int
+) -> Array:
+    """Whole counts, ``(size, t)``, with about this mean, and covariance times ``step``."""
+    # Rounding to whole counts at random adds this variance: so much less is drawn.
+    part = middle % 1
+    rounded = step**2 * part * (1 - part)
+    values, axes = np.linalg.eigh(covariance - np.diag(rounded))
+    root = axes * np.sqrt(np.maximum(values, 0))
+    normal = rng.standard_normal((size, middle.size))
+    deviation = normal @ root.T
+    return np.asarray(np.floor(middle + deviation / step + rng.random(deviation.shape)))
+
+
+def _sided(middle: Array, m: Whole) -> Whole:
+    """Counts near the middle, and with all items of one level on a side, ``(2 t + 1, t)``.
+
+    These tell any levels apart.
+    """
+    inside = np.minimum(np.maximum(1, np.rint(middle)), m - 1)
+    level = np.arange(m.size)
+    sided = np.tile(inside, (2, m.size, 1))
+    sided[0, level, level] = 0
+    sided[1, level, level] = m
+    return np.vstack([inside, sided.reshape(-1, m.size)]).astype(np.int64)
 
 
 def _enclosing(problem: DesignProblem) -> Whole:
