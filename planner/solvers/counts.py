@@ -48,6 +48,7 @@ _NEW = 2  # columns at once for each number that tells types apart, about
 _NEAR_LIKELIHOODS = 0.1  # relative differences of likelihoods
 _SWEEPS = 12
 _MOST_BOXES_BOUNDED = 100_000  # boxes divided
+_LEAST_SHARE = 0.1  # of these, however many levels
 _BOXES_AT_ONCE = 4096  # bounded at once: a limit on memory
 
 
@@ -540,7 +541,8 @@ def largest_ratio(
     to the bound, which is true in any case.
     """
     work = 0
-    most = _MOST_BOXES_BOUNDED * min(1.0, _WIDE / priced.m.size) ** 2
+    wide = min(1.0, _WIDE / priced.m.size)
+    most = _MOST_BOXES_BOUNDED * max(wide**2, _LEAST_SHARE)
     ceiling = 0.0
     best = np.zeros((0, 1 + boxes.low.shape[1]), dtype=np.int64)
     while boxes.window.size and np.isfinite(seen):

@@ -257,9 +257,23 @@ class _Growth:
         return float(self.answer.value - max(self.bounds[0], 0.0))
 
     def _prove(self, *, over: bool) -> bool:
-        """What the centre proves; whether the search is over."""
+        """What the centre proves; whether the search is over.
+
+        A rough proof goes by what is open. Once nothing is added any more what these multipliers
+        may prove is worth a finer one, as long as each halves what is open of it.
+        """
         if self.likely <= self.bounds[0]:
             return over
+        while True:
+            before = self.likely - max(float(self.bounds[0]), 0.0)
+            self._prove_once()
+            after = self.likely - max(float(self.bounds[0]), 0.0)
+            finer = over and self.oracle.staged and not self.enough
+            if not (finer and 0 < after < before / 2):
+                return over or self.enough
+
+    def _prove_once(self) -> None:
+        """To a share of what is open, or of the tolerance."""
         # Ratios are of the value and what is taken off it: small errors need more digits.
         doubt = _DOUBT * self.tolerance * self.answer.value
         if self.oracle.staged:
@@ -270,7 +284,6 @@ class _Growth:
         self.bounds = np.maximum(self.bounds, proven)
         self._charge([missed])
         self.news.append(missed)
-        return over or self.enough
 
     def _charge(self, news: list[GameColumns]) -> None:
         largest = max(
