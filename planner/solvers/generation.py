@@ -243,7 +243,7 @@ class _Growth:
             near = max(near, _LASTING_SHARE * self._open)
         if self.oracle.staged or not self.oracle.searched:
             over |= self.work > _MOST_MULTIPLICATIONS * min(
-                max(1.0, self._reached / 1e-3), 2.0
+                max(1.0, self._reached / 1e-3), 3.0
             )
         if not self.oracle.searched:
             if self.gap <= near:
