@@ -541,8 +541,8 @@ def largest_ratio(
     to the bound, which is true in any case.
     """
     work = 0
-    wide = min(1.0, _WIDE / priced.m.size)
-    most = _MOST_BOXES_BOUNDED * max(wide**2, _LEAST_SHARE)
+    of_levels = min(1.0, _WIDE / priced.m.size) ** 2
+    most = _MOST_BOXES_BOUNDED * max(of_levels, _LEAST_SHARE)
     ceiling = 0.0
     best = np.zeros((0, 1 + boxes.low.shape[1]), dtype=np.int64)
     while boxes.window.size and np.isfinite(seen):
