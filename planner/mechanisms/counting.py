@@ -20,9 +20,8 @@ Reports = NDArray[np.uint8]
 """Reports as bytes, shape ``(n, report size)``."""
 Packed = NDArray[np.uint64]
 """Packed reports: item ``k`` is bit ``k % 64``, from the lowest, of word ``k // 64``."""
-_LITTLE_ENDIAN = np.dtype(
-    "<u8"
-)  # so that byte 0 of a word holds bits 0 to 7 on every machine
+# Byte 0 of a word holds bits 0 to 7 on every machine.
+_LITTLE_ENDIAN = np.dtype("<u8")
 _SLAB_WORDS = 2**14  # in the cache, yet few calls
 _LAST_WORDS = 2**11  # what these slabs leave is counted bit by bit
 
@@ -43,11 +42,9 @@ def pack(bits: NDArray[np.generic]) -> Packed:
     n, m = bits.shape
     padded = np.zeros((n, 64 * words_for(m)), dtype=np.uint8)
     padded[:, :m] = bits
-    return (
-        np.packbits(padded, axis=1, bitorder="little")
-        .view(_LITTLE_ENDIAN)
-        .astype(np.uint64)
-    )
+    octets = np.packbits(padded, axis=1, bitorder="little")
+    words = octets.view(_LITTLE_ENDIAN)
+    return words.astype(np.uint64)
 
 
 def unpack(reports: Packed, items: int) -> NDArray[np.uint8]:
@@ -103,13 +100,14 @@ class BitCounter:
         """Add those of the reports that have these numbers, from 0; the array is not kept."""
         start = 0
         while start < len(numbers):
-            some = numbers[start : start + self._height - self._filled]
-            room = self._slab[self._filled : self._filled + len(some)]
-            reports.take(
-                some, axis=0, out=room, mode="clip"
-            )  # other modes copy once more
-            start = start + len(some)
-            self._filled = self._filled + len(some)
+            free = self._height - self._filled
+            some = numbers[start : start + free]
+            filled = self._filled + len(some)
+            room = self._slab[self._filled : filled]
+            # Other modes than "clip" copy once more.
+            reports.take(some, axis=0, out=room, mode="clip")
+            start += len(some)
+            self._filled = filled
             if self._filled == self._height:
                 self._adder.add(self._slab)
                 self._slab = np.empty_like(self._slab)
@@ -120,10 +118,12 @@ class BitCounter:
         parts = [*self._adder.parts(), (0, self._slab[: self._filled])]
         counts = np.zeros(self._items, dtype=np.int64)
         for plane, slab in _add_up(parts, self._words):
-            small = (
-                np.uint8 if len(slab) < 2**8 else np.uint16
-            )  # holds the sums of few rows
-            ones = unpack(slab, self._items).sum(axis=0, dtype=small)
+            bits = unpack(slab, self._items)
+            # The narrowest type that holds the sums of so few rows is the fastest.
+            narrow: type[np.unsignedinteger] = np.uint16
+            if len(slab) < 2**8:
+                narrow = np.uint8
+            ones = bits.sum(axis=0, dtype=narrow)
             counts += ones.astype(np.int64) << plane
         return counts
 
@@ -156,26 +156,27 @@ class _Adder:
                 self._sums.append(np.zeros_like(slab))
                 self._waiting.append(None)
             partner = self._waiting[plane]
-            total = self._sums[plane]
-            self._waiting[plane] = slab if partner is None else None
             if partner is None:
+                self._waiting[plane] = slab
                 return
+            self._waiting[plane] = None
+            # A full adder of three bits: the sum stays in this plane, the carry goes to the next.
+            total = self._sums[plane]
             differ = slab ^ partner
             carry = partner ^ total
             carry &= differ
             carry ^= partner  # the total's bit where the two differ, else their own
             total ^= differ
             slab = carry
-            plane = plane + 1
+            plane += 1
 
     def parts(self) -> list[tuple[int, Packed]]:
         """What has been added up, as (plane, rows)."""
-        waiting = [
-            (plane, slab)
-            for plane, slab in enumerate(self._waiting)
-            if slab is not None
-        ]
-        return [*enumerate(self._sums), *waiting]
+        parts = list(enumerate(self._sums))
+        for plane, slab in enumerate(self._waiting):
+            if slab is not None:
+                parts.append((plane, slab))
+        return parts
 
 
 # -- counters ----------------------------------------------------------------------------
@@ -215,11 +216,16 @@ class Aggregate:
         if counts.dtype.kind not in "iu":
             remedy = "Convert them by counts.astype(numpy.int64) if nothing is lost."
             raise InputError("counts", counts.dtype, "whole numbers", remedy)
-        if counts.size and not (counts.min() >= 0 and counts.max() <= self.users):
-            worst = int(counts.max() if counts.max() > self.users else counts.min())
-            allowed = f"from 0 to the number of users, {self.users}"
-            remedy = "A user adds at most 1 to a count: count each report once."
-            raise InputError("counts", worst, allowed, remedy)
+        if counts.size:
+            least = int(counts.min())
+            most = int(counts.max())
+            if least < 0 or most > self.users:
+                worst = least
+                if most > self.users:
+                    worst = most
+                allowed = f"from 0 to the number of users, {self.users}"
+                remedy = "A user adds at most 1 to a count: count each report once."
+                raise InputError("counts", worst, allowed, remedy)
         counts = counts.astype(np.int64)
         counts.setflags(write=False)
         object.__setattr__(self, "counts", counts)
@@ -351,11 +357,15 @@ def level_bits(item_counts: Whole) -> list[LevelBits]:
     end = 0
     for size in item_counts.tolist():
         start = end
-        end = end + size
-        mask = np.full(((end - 1) >> 6) - (start >> 6) + 1, _ALL_ONES)
+        end = start + size
+        first_word = start >> 6
+        last_word = (end - 1) >> 6
+        mask = np.full(last_word - first_word + 1, _ALL_ONES)
+        # Lanes below the start belong to the level before, those from the end on to the next one.
         mask[0] &= _ALL_ONES << np.uint64(start & 63)
         mask[-1] &= _ALL_ONES >> np.uint64(-end & 63)
-        levels.append(LevelBits(slice(start >> 6, (start >> 6) + mask.size), mask))
+        words = slice(first_word, last_word + 1)
+        levels.append(LevelBits(words, mask))
     return levels
 
 
@@ -393,15 +403,14 @@ class SidesCounter:
         if len(self._types) == 1:
             words = np.hstack([np.zeros((len(words), 1), dtype=words.dtype), words])
         require_inside(words, 64 + self._items, first)
-        kinds = self._types_of(words, first)
-        order = np.argsort(kinds, kind="stable")
-        ends = np.searchsorted(
-            kinds.take(order), np.arange(self._reports.size), side="right"
-        )
+        report_types = self._types_of(words, first)
+        # The numbers of the reports of each type, side by side.
+        order = np.argsort(report_types, kind="stable")
+        every_type = np.arange(self._reports.size)
+        ends = np.searchsorted(report_types.take(order), every_type, side="right")
+        numbers_of_types = np.split(order, ends[:-1])
         self._reports += np.diff(ends, prepend=0)
-        for counter, numbers in zip(
-            self._counters, np.split(order, ends[:-1]), strict=True
-        ):
+        for counter, numbers in zip(self._counters, numbers_of_types, strict=True):
             counter.add_some(words, numbers)
 
     def sums(self) -> Aggregate:
@@ -419,19 +428,25 @@ class SidesCounter:
             raise InputError(
                 f"reports[{first + u}][0]", int(rows[u, 0]), allowed, remedy
             )
-        kinds = rows[:, 0].astype(np.min_scalar_type(len(types) - 1))
+        smallest = np.min_scalar_type(len(types) - 1)
+        report_types = rows[:, 0].astype(smallest)
+        # Ones of each level of each report, (levels, reports).
         sizes = np.empty((types.shape[1], len(rows)), dtype=np.int32)
         step = rows_at_once(_WEIGHED_WORDS, rows.shape[1])
         for start in range(0, len(rows), step):
-            words = rows[start : start + step, 1:].T.copy()  # long loops are fast loops
+            end = start + step
+            words = rows[start:end, 1:].T.copy()  # long loops are fast loops
             for size, (of_level, mask) in zip(sizes, self._levels, strict=True):
                 ones = np.bitwise_count(words[of_level] & mask[:, None])
-                ones.sum(axis=0, dtype=np.int32, out=size[start : start + step])
-        wrong = (sizes != types.T.astype(np.int32).take(kinds, axis=1)).any(axis=0)
-        for u in np.flatnonzero(wrong):
-            allowed = f"{types[kinds[u]].tolist()}, by level, for type {kinds[u]}"
+                ones.sum(axis=0, dtype=np.int32, out=size[start:end])
+        sizes_of_types = types.T.astype(np.int32)
+        expected = sizes_of_types.take(report_types, axis=1)
+        is_wrong = (sizes != expected).any(axis=0)
+        for u in np.flatnonzero(is_wrong):
+            report_type = report_types[u]
+            allowed = f"{types[report_type].tolist()}, by level, for type {report_type}"
             remedy = "The mechanism sends no such report."
             raise InputError(
                 f"size of reports[{first + u}]", sizes[:, u].tolist(), allowed, remedy
             )
-        return kinds
+        return report_types

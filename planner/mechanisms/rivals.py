@@ -34,7 +34,8 @@ def harmony_variance(epsilon: OneOrMany, square: OneOrMany = 0.0) -> Array:
     >>> round(float(harmony_variance(np.log(3))), 9)
     4.0
     """
-    return np.asarray(1 / np.tanh(np.asarray(epsilon) / 2) ** 2 - square)
+    theta = np.tanh(np.asarray(epsilon) / 2)
+    return np.asarray(1 / theta**2 - square)
 
 
 def piecewise_variance(epsilon: OneOrMany, square: OneOrMany = 0.0) -> Array:
@@ -47,8 +48,10 @@ def piecewise_variance(epsilon: OneOrMany, square: OneOrMany = 0.0) -> Array:
     >>> round(float(piecewise_variance(1.0, 0.25)), 4)
     4.0675
     """
-    gap = np.expm1(np.asarray(epsilon) / 2)
-    return np.asarray(square / gap + (gap + 4) / (3 * gap**2))
+    g = np.expm1(np.asarray(epsilon) / 2)
+    by_answer = square / g
+    of_noise = (g + 4) / (3 * g**2)
+    return np.asarray(by_answer + of_noise)
 
 
 def hybrid_variance(epsilon: float, square: float = 0.0) -> float:
@@ -150,9 +153,8 @@ def mean_error(
     budgets = np.asarray(epsilon, dtype=np.float64)
     rates = np.asarray(rate, dtype=np.float64)
     if name == "bisample-md":
-        variance = bisample_variance(
-            1 / np.sinh(budgets / 2) ** 2, rates, np.square(mean)
-        )
+        excess = 1 / np.sinh(budgets / 2) ** 2  # 1 / tanh^2 - 1
+        variance = bisample_variance(excess, rates, np.square(mean))
         return variance, np.zeros_like(variance)
     mean = np.asarray(mean)
     square = np.asarray(square)
@@ -169,7 +171,8 @@ def direct_encoding(policy: PrivacyPolicy) -> tuple[Array, Array]:
 
     The item itself with probability ``d``, else one by weights that favour the sensitive items:
     ``b_j = d / (e^R_j - 1)`` with ``R_j`` the smallest pair budget for a level, ``a_j = b_j + d``.
-    Of all such rows these have the least worst-case error and the largest ``d``, the linear
+    Rows sum to 1: ``d = 1 / (1 + sum_j m_j / (e^R_j - 1))`` with ``m_j`` items of level ``j``. Of
+    all such rows these have the least worst-case error and the largest ``d``, the linear
     program of Sampling Privacy's second round (Joy and Gerla, eq. 12 to 16). Under the rule min it
     is generalised randomised response.
 
@@ -179,6 +182,9 @@ def direct_encoding(policy: PrivacyPolicy) -> tuple[Array, Array]:
     >>> a.round(3).tolist(), b.round(3).tolist()
     ([0.716, 0.524], [0.264, 0.071])
     """
-    odds = 1 / np.expm1(policy.room(np.zeros(policy.size)))
-    truth = 1 / (1 + policy.item_counts @ odds)
-    return truth * (1 + odds), truth * odds
+    smallest_budgets = policy.room(np.zeros(policy.size))  # R_j
+    weights = 1 / np.expm1(smallest_budgets)
+    truth = 1 / (1 + policy.item_counts @ weights)  # d
+    a = truth * (1 + weights)
+    b = truth * weights
+    return a, b

@@ -100,7 +100,9 @@ def false_reports(law: CollectedLaw) -> FalseReports | None:
     ([6.238], [0.582], 5.656)
     """
     compute = _OF_SHAPES.get(law.shape.name)
-    return None if compute is None else compute(law)
+    if compute is None:
+        return None
+    return compute(law)
 
 
 def _of_supports(law: CollectedLaw) -> FalseReports:
@@ -138,11 +140,14 @@ def _of_sides(law: CollectedLaw) -> FalseReports:
     shape = cast("subset_design.SidesCollected", law.shape)
     group = np.array(shape.groups)
     types = shape.output_types
+    # What each side counts for, and how many items stand there, (types, groups, sides).
     weights = np.broadcast_to(shape.estimator, (*types.high_counts.shape, 2))
     counts = np.stack([types.low_counts, types.high_counts], axis=2)
-    possible = counts > 0
-    up = np.where(possible, weights, -np.inf).max(axis=(0, 2))
-    down = -np.where(possible, weights, np.inf).min(axis=(0, 2))
+    is_occupied = counts > 0
+    for_largest = np.where(is_occupied, weights, -np.inf)
+    for_least = np.where(is_occupied, weights, np.inf)
+    up = for_largest.max(axis=(0, 2))
+    down = -for_least.min(axis=(0, 2))
 
     def together(level: int, answers: int) -> float:
         # Of each type: what the low side and the high one count for, and how many stand there.
@@ -154,7 +159,9 @@ def _of_sides(law: CollectedLaw) -> FalseReports:
         # As many as can stand on the side that counts for more, the others on the other one.
         better = np.minimum(answers, room[:, 0])
         rest = np.minimum(answers - better, room[:, 1])
-        sums = better * of_side[:, 0] + rest * of_side[:, 1]
+        of_better = better * of_side[:, 0]
+        of_rest = rest * of_side[:, 1]
+        sums = of_better + of_rest
         return float(sums.max())
 
     sizes = tuple(shape.levels.item_counts)
@@ -186,8 +193,11 @@ def _of_rows(law: CollectedLaw) -> FalseReports | None:
         return moves
     # Of scores s in their order T = s_d + sum_j (s_j - s_(j+1)) T_j, from shares up to answers.
     scores = np.array(asked.scores)
-    summed = scores[-1] - np.diff(scores) @ values
-    return replace(moves, score_sum=(float(summed.max()), float(-summed.min())))
+    steps = np.diff(scores)
+    summed = scores[-1] - steps @ values
+    score_up = float(summed.max())
+    score_down = float(-summed.min())
+    return replace(moves, score_sum=(score_up, score_down))
 
 
 def _of_number(asked: Number, shape: rows.Rows) -> FalseReports:
@@ -228,10 +238,12 @@ def _beside_honest(shape: rows.Rows) -> Array:
     if not shape.blocks:
         return np.broadcast_to(values, (len(values), *law.shape))
     starts = np.cumsum([0, *shape.blocks[:-1]])
-    chances = np.add.reduceat(law, starts, axis=1)
-    sums = np.add.reduceat(values * law, starts, axis=2)
-    block_means = np.repeat(sums / chances, shape.blocks, axis=2)
-    return np.asarray(values - block_means + sums.sum(axis=2, keepdims=True))
+    chances = np.add.reduceat(law, starts, axis=1)  # of each block, (answers, blocks)
+    sums = np.add.reduceat(values * law, starts, axis=2)  # E[T 1{b} | x]
+    means = sums / chances  # E[T | x, b]
+    block_means = np.repeat(means, shape.blocks, axis=2)
+    total_means = sums.sum(axis=2, keepdims=True)  # E[T | x]
+    return np.asarray(values - block_means + total_means)
 
 
 def _of_quotients(
@@ -242,7 +254,10 @@ def _of_quotients(
     ``T_S(r) - q T_N(r)`` for what a report adds to ``S``, a row of ``sums``, and to the ``number``
     N of people who answer. It is linear in ``q``, whatever this is: largest at one of its ``ends``.
     """
-    at_ends = np.concatenate([sums - end * number for end in ends], axis=1)
+    (low, high) = ends
+    at_low = sums - low * number
+    at_high = sums - high * number
+    at_ends = np.concatenate([at_low, at_high], axis=1)
     return _extremes(moved, at_ends, "")
 
 

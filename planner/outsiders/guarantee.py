@@ -85,8 +85,9 @@ class ShuffledGuarantee(WithDataFrame):
         for i, j in combinations_with_replacement(range(len(self.names)), 2):
             local = float(self.local[i, j])
             epsilon = float(self.epsilons[i, j])
-            if not np.isnan(epsilon):  # else the level has no two answers
-                pairs.append((self.names[i], self.names[j], local, epsilon))
+            if np.isnan(epsilon):  # the level has no two answers
+                continue
+            pairs.append((self.names[i], self.names[j], local, epsilon))
         return tuple(pairs)
 
     def columns(self) -> Columns:
@@ -293,9 +294,10 @@ def _values(blanket: Blanket, epsilon: float) -> Array:
 def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> Bracket:
     """Bracket for one order; masses are lowered, so that they stay below the laws of others."""
     shrink = max(1.0, blanket.mass) * (1 + _ROUNDING)
-    values = _values(blanket, epsilon)
-    values += _SLIP * (np.abs(values) + blanket.first)  # not below the exact ones
     masses = blanket.masses / shrink
+    values = _values(blanket, epsilon)
+    slips = _SLIP * (np.abs(values) + blanket.first)
+    values += slips  # not below the exact ones
     sums = positive_part(masses, values * shrink, people, accuracy)
     # In the mean ``|W| + first`` is at most ``2 + e^epsilon``: so much did raising the values add.
     raised = 2 * _SLIP * (2 + exp(epsilon))

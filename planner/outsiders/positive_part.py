@@ -172,11 +172,14 @@ class _Cumulant:
         exponents = tilt * self.values
         # All weights are divided by that of the largest exponent, 0 among them, against overflow.
         top = max(0.0, float(exponents.max()))
-        rest = max(0.0, 1 - float(self.masses.sum())) * exp(-top)
         weights = self.masses * np.exp(exponents - top)
+        # The rest of the mass is at the value 0, whose exponent is 0.
+        mass_at_zero = max(0.0, 1 - float(self.masses.sum()))
+        rest = mass_at_zero * exp(-top)
         total = rest + float(weights.sum())
         mean = float(weights @ self.values) / total
-        square = float(weights @ (self.values - mean) ** 2) + rest * mean**2
+        deviations = self.values - mean
+        square = float(weights @ deviations**2) + rest * mean**2
         return self.draws * mean, self.draws * square / total
 
     def best_tilt(self) -> tuple[float, float]:
@@ -263,11 +266,12 @@ class _Cumulant:
         total = -1 / tilt**2  # as the point 0 is counted twice below
         error = 0.0
         share = grown / level
-        near = np.expm1(1j * step * np.multiply.outer(np.arange(_ROW), self.values))
+        steps = np.arange(_ROW)
+        near = np.expm1(1j * step * np.multiply.outer(steps, self.values))
         for start in range(0, points, _POINT_BLOCK):
             end = min(start + _POINT_BLOCK, points)
             begin = step * np.arange(start, end, _ROW)
-            theta = begin[:, None] + step * np.arange(_ROW)
+            theta = begin[:, None] + step * steps
             far = np.expm1(1j * np.multiply.outer(begin, self.values))
             # M(lam + i theta) / M(lam) - 1, without cancellation where theta is small
             moved = (share * far) @ (1 + near).T + near @ share
@@ -278,7 +282,8 @@ class _Cumulant:
             modulus = np.maximum(modulus, -1 + 1e-300)
             height = np.exp(self.draws / 2 * np.log1p(modulus))
             phase = self.draws * np.arctan2(imaginary, 1 + real)
-            terms = height * np.exp(1j * phase) / (tilt + 1j * theta) ** 2
+            inverse_transform = (tilt + 1j * theta) ** 2  # 1 / that of s+
+            terms = height * np.exp(1j * phase) / inverse_transform
             total += 2 * float(terms.real.sum())
             # The n-th power makes of a relative error of M one that is n times as large.
             moved_most = np.minimum(reach * theta, size + 1)

@@ -117,12 +117,13 @@ def of_policy(policy: PrivacyPolicy) -> Seen:
     leakage = policy.leakage_epsilons
 
     def blanket(first: int, second: int) -> Blanket:
+        budget = max(budgets[first, second], budgets[second, first])
         # What hides the pair are others' answers: the worst budget against any of them counts.
-        worst = float(max(leakage[first], leakage[second]))
-        budget = float(max(budgets[first, second], budgets[second, first]))
-        return Blanket.of_budget(budget, worst)
+        worst = max(leakage[first], leakage[second])
+        return Blanket.of_budget(float(budget), float(worst))
 
-    return Seen(policy.names, tuple(policy.item_counts.tolist()), blanket)
+    sizes = tuple(policy.item_counts.tolist())
+    return Seen(policy.names, sizes, blanket)
 
 
 def of_rows(law: Array, names: tuple[str, ...]) -> Seen:
@@ -138,13 +139,22 @@ def of_rows(law: Array, names: tuple[str, ...]) -> Seen:
     ([0.25, 0.25], Guess(success=0.75, blind=0.5))
     """
 
-    def likeliest(chances: Array) -> float:
-        return float(np.max(chances[:, None] * law, axis=0).sum())
+    def success(prior: Array) -> float:
+        """``sum over y of max_x pi_x Pr[y | x]``, as the module says."""
+        joint = prior[:, None] * law
+        likeliest = np.max(joint, axis=0)
+        return float(likeliest.sum())
 
     def blanket(first: int, second: int) -> Blanket:
         return Blanket.from_laws(law[first], law[second], law)
 
-    return Seen(names, (1,) * len(names), blanket, len(law), likeliest)
+    return Seen(
+        names,
+        sizes=(1,) * len(names),
+        blanket=blanket,
+        answers=len(law),
+        success=success,
+    )
 
 
 def seen_of(shape: Shape) -> Seen:
@@ -194,13 +204,15 @@ def _of_bits(law: bits.Bits) -> Seen:
         a_item = np.repeat(a, levels.item_counts)
         b_item = np.repeat(b, levels.item_counts)
         v = prior * a_item / b_item
-        least = float(np.max(prior * (1 - a_item) / (1 - b_item)))  # L
+        if_unset = prior * (1 - a_item) / (1 - b_item)
+        least = float(np.max(if_unset))  # L
         falling = np.argsort(-v, kind="stable")
         decisive = falling[v[falling] > least]
+        b_decisive = b_item[decisive]
         # none_before[k]: the chance that no bit before the k-th decisive one is set.
-        none_before = np.cumprod(1 - b_item[decisive])
-        none_before = np.concatenate([[1.0], none_before])
-        by_bit = (b_item[decisive] * v[decisive]) @ none_before[:-1]
+        none_set = np.cumprod(1 - b_decisive)
+        none_before = np.concatenate([[1.0], none_set])
+        by_bit = (b_decisive * v[decisive]) @ none_before[:-1]
         return float(by_bit + least * none_before[-1])
 
     reach = _reach_of_two(a, b, levels.dummies or 1)
@@ -302,10 +314,13 @@ def _reach_of_sides(law: subset_design.SidesCollected) -> Array:
     in place of an honest report of somebody who has the item, or not: 1 or 0 on average.
     """
     types = law.output_types
-    counts_by_side = np.stack([types.low_counts, types.high_counts], axis=2)
-    there = counts_by_side > 0
-    largest = np.where(there, law.estimator, -np.inf).max(axis=(0, 2))
-    least = np.where(there, law.estimator, np.inf).min(axis=(0, 2))
+    on_side = np.stack([types.low_counts, types.high_counts], axis=2)
+    is_occupied = on_side > 0  # (types, groups, sides)
+    # A side on which no item stands is left out of the largest and of the least.
+    for_largest = np.where(is_occupied, law.estimator, -np.inf)
+    for_least = np.where(is_occupied, law.estimator, np.inf)
+    largest = for_largest.max(axis=(0, 2))
+    least = for_least.min(axis=(0, 2))
     return np.maximum(largest, 1 - least)
 
 
@@ -368,7 +383,9 @@ def _of_overlap(law: overlap.Overlap) -> Seen:
 
 def _of_channel(law: rows.Rows) -> Seen:
     """A channel, given by its rows: an answer's reports in whole numbers."""
-    return of_rows(np.array(law.rows) / DENOMINATOR, tuple(law.levels.item_names()))
+    chances = np.array(law.rows) / DENOMINATOR
+    names = tuple(law.levels.item_names())
+    return of_rows(chances, names)
 
 
 _SEEN: dict[str, Callable[..., Seen]] = {
@@ -428,10 +445,13 @@ def _likeliest(
 
 def _mean_of_largest(columns: list[tuple[Array, Array]]) -> float:
     """Mean of the largest of independent numbers, given by values and distribution functions."""
-    values = np.unique(np.concatenate([column for column, _ in columns]))
+    all_values = np.concatenate([column for column, _ in columns])
+    values = np.unique(all_values)
     # The largest is at most a value if all are: their distribution functions multiply.
     at_most = np.ones(values.size)
-    for column, chances in columns:
+    for column, distribution in columns:
         position = np.searchsorted(column, values, side="right")
-        at_most *= np.concatenate([[0.0], chances])[position]
-    return float(values @ np.diff(at_most, prepend=0.0))
+        from_zero = np.concatenate([[0.0], distribution])
+        at_most *= from_zero[position]
+    chances = np.diff(at_most, prepend=0.0)
+    return float(values @ chances)
