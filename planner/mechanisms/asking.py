@@ -424,7 +424,8 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
         return self.padding_length
 
     def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
-        return ItemSets.of(codes, self.levels.total).sampled(self.padding_length, words)
+        sets = ItemSets.of(codes, self.levels.total)
+        return sets.sampled(self.padding_length, words)
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
         sets = ItemSets.of(people, self.levels.total)
@@ -467,7 +468,8 @@ class WholeSetCollected(answers.WholeSet, OneOfSetCollected):
 
     def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
         """What the reports are about, shape ``(n, padding length)``."""
-        return ItemSets.of(codes, self.levels.total).padded(self.padding_length, words)
+        sets = ItemSets.of(codes, self.levels.total)
+        return sets.padded(self.padding_length, words)
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
         (users, once, twice) = super().sums(people)

@@ -163,7 +163,8 @@ class RowsCollected(rows.Rows, Collected):
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         # One search for all answers: the cumulated integers of answer x begin at x 2^32.
         ends = np.cumsum(np.array(self.rows), axis=1)
-        ends += np.arange(len(self.rows))[:, None] * DENOMINATOR
+        begins = np.arange(len(self.rows)) * DENOMINATOR
+        ends += begins[:, None]
         word = elements * DENOMINATOR + words.half(elements.size)
         cell = np.searchsorted(ends.ravel(), word, side="right")
         reports = cell - elements * self.cells
@@ -184,7 +185,8 @@ class HashCollected(hashing.Hash, Collected):
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         people = elements.size
         seeds = words.half(people)
-        hashed = xxh32(elements.astype(np.uint32), seeds) % np.uint32(self.values)
+        hashes = xxh32(elements.astype(np.uint32), seeds)
+        hashed = hashes % np.uint32(self.values)
         is_honest = words.half(people) < self.truth
         any_value = words.below(self.values, people)
         reported = np.where(is_honest, hashed, any_value)

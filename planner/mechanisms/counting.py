@@ -115,7 +115,8 @@ class BitCounter:
 
     def counts(self) -> Whole:
         """How many of the reports set each bit, shape ``(items,)``; the counter stays usable."""
-        parts = [*self._adder.parts(), (0, self._slab[: self._filled])]
+        rest = self._slab[: self._filled]
+        parts = [*self._adder.parts(), (0, rest)]
         counts = np.zeros(self._items, dtype=np.int64)
         for plane, slab in _add_up(parts, self._words):
             bits = unpack(slab, self._items)
@@ -401,7 +402,9 @@ class SidesCounter:
         words = rows.view("<u8")
         first = int(self._reports.sum())
         if len(self._types) == 1:
-            words = np.hstack([np.zeros((len(words), 1), dtype=words.dtype), words])
+            # The number of the only type is not sent.
+            type_column = np.zeros((len(words), 1), dtype=words.dtype)
+            words = np.hstack([type_column, words])
         require_inside(words, 64 + self._items, first)
         report_types = self._types_of(words, first)
         # The numbers of the reports of each type, side by side.
@@ -415,8 +418,9 @@ class SidesCounter:
 
     def sums(self) -> Aggregate:
         """What was counted."""
-        bits = [counter.counts()[64 : 64 + self._items] for counter in self._counters]
-        counts = np.column_stack([self._reports, np.array(bits)])
+        ones = np.array([counter.counts() for counter in self._counters])
+        ones_of_items = ones[:, 64 : 64 + self._items]  # without the type's word
+        counts = np.column_stack([self._reports, ones_of_items])
         return Aggregate(int(self._reports.sum()), counts.ravel())
 
     def _types_of(self, rows: Packed, first: int) -> NDArray[np.unsignedinteger]:

@@ -56,7 +56,8 @@ def item_numbers(argument: str, values: ArrayLike, items: int) -> Whole:
     if array.ndim != 1:
         remedy = "Put the answers of all users in one flat list."
         raise InputError(argument, array.shape, "a flat list of item numbers", remedy)
-    for k in np.flatnonzero((array < 0) | (array >= items)):
+    is_outside = (array < 0) | (array >= items)
+    for k in np.flatnonzero(is_outside):
         allowed = f"an item number from 0 to {items - 1}"
         remedy = "Items are numbered from 0: the last is one less than their number."
         raise InputError(f"{argument}[{k}]", int(array[k]), allowed, remedy)
@@ -89,8 +90,10 @@ def _whole_numbers(argument: str, values: ArrayLike) -> Whole:
     if array.dtype.kind in "iu" or array.size == 0:
         return array
     if array.dtype.kind == "f":
-        for position in np.flatnonzero(array.ravel() != np.floor(array.ravel())):
-            value = float(array.ravel()[position])  # NaN too: it equals nothing
+        flat = array.ravel()
+        is_broken = flat != np.floor(flat)  # NaN too: it equals nothing
+        for position in np.flatnonzero(is_broken):
+            value = float(flat[position])
             remedy = "Items go by whole numbers: replace what is missing or broken."
             raise InputError(f"{argument}[{position}]", value, "a whole number", remedy)
     remedy = "Convert with numpy.asarray(values, dtype=int) once you know that they are whole."
@@ -140,7 +143,8 @@ class ItemSets:
                 "starts", self.starts, "whole numbers, one more than users", remedy
             )
         members = item_numbers("members", self.members, self.items)
-        if starts[0] != 0 or starts[-1] != members.size or np.any(np.diff(starts) < 0):
+        falls = np.any(np.diff(starts) < 0)
+        if starts[0] != 0 or starts[-1] != members.size or falls:
             allowed = f"rising from 0 to the number of members, {members.size}"
             remedy = "Use ItemSets.of, which works them out."
             raise InputError("starts", starts.tolist(), allowed, remedy)

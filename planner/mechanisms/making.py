@@ -156,7 +156,8 @@ def subset_selection(epsilon: float, items: int) -> CollectedLaw:
     ((3,),)
     """
     arguments.budget("epsilon", epsilon)
-    size = max(1, round(inputs.item_count(items) / (exp(epsilon) + 1)))
+    best_size = inputs.item_count(items) / (exp(epsilon) + 1)
+    size = max(1, round(best_size))
     return _subsets("subset-selection", epsilon, items, size)
 
 
@@ -218,8 +219,12 @@ def local_hashing(epsilon: float, items: int) -> CollectedLaw:
 
 
 def _alike(epsilon: float, items: int) -> Levels:
+    """One level of so many items: all answers have the same budget."""
     arguments.budget("epsilon", epsilon)
-    return Levels((ANY_ANSWER,), (float(epsilon),), (inputs.item_count(items),), ((),))
+    count = inputs.item_count(items)
+    return Levels(
+        (ANY_ANSWER,), epsilons=(float(epsilon),), item_counts=(count,), items=((),)
+    )
 
 
 def _too_coarse(epsilon: float, items: int) -> InputError:

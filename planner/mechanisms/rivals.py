@@ -129,7 +129,11 @@ _NOISE: dict[str, Callable[[Array, Array], Array]] = {
     "piecewise": piecewise_variance,
     "hybrid": np.vectorize(hybrid_variance),
 }
-_FAKES = {"": (0.0, 0.0), "top": (1.0, 1.0), "random": (0.0, 1 / 3)}
+_FAKES = {
+    "": (0.0, 0.0),
+    "top": (1.0, 1.0),
+    "random": (0.0, 1 / 3),  # uniform on [-1, 1]
+}
 """Mean and mean square of what people send who have no answer where one is forced."""
 
 

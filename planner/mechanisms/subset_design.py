@@ -149,7 +149,9 @@ class SidesCollected(sides.Sides, Collected):
         n = counted.users
         by_type = counted.counts.reshape(len(self.types), -1)
         if self.support() is not None:
-            return super().estimate(Aggregate(n, by_type[:, 1:].sum(axis=0)))
+            # Each item's ones in the reports of all types.
+            supports = by_type[:, 1:].sum(axis=0)
+            return super().estimate(Aggregate(n, supports))
         group = self._group
         values = self._summed(by_type, self.estimator)
         errors, null_errors = self._standard_errors(values, n)
@@ -402,7 +404,8 @@ def draw_sets(
     rows = own_bits.size
     sizes = item_counts.tolist()
     levels = level_bits(item_counts)
-    firsts = np.cumsum([0, *(level.mask.size for level in levels)])
+    word_counts = [level.mask.size for level in levels]
+    firsts = np.cumsum([0, *word_counts])
     # A word in which two levels meet is there twice, once for each.
     bits = np.zeros((firsts[-1], rows), dtype=np.uint64)
     parts = np.split(bits, firsts[1:-1])
@@ -443,7 +446,8 @@ def draw_sets(
         repair_sizes(part, start & 63, size, missing_here, source)
     flat[own_cell] &= ~own_mask
     flat[own_cell] |= is_high.astype(np.uint64) << own_lane
-    packed = np.zeros((words_for(int(ends[-1])), rows), dtype=np.uint64)
+    width = words_for(int(ends[-1]))
+    packed = np.zeros((width, rows), dtype=np.uint64)
     for level, part in zip(levels, parts, strict=True):
         packed[level.words] |= part
     return packed
@@ -514,7 +518,8 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
 
 def _ones(bits: Packed) -> NDArray[np.int32]:
     """Ones of all words of each row, shape ``(rows,)``."""
-    return np.asarray(np.bitwise_count(bits).sum(axis=0, dtype=np.int32))
+    ones = np.bitwise_count(bits)
+    return np.asarray(ones.sum(axis=0, dtype=np.int32))
 
 
 def repair_sizes(

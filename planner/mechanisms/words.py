@@ -42,11 +42,15 @@ class Words:
 
     def half(self, count: int) -> NDArray[np.uint32]:
         """So many uniform words of 32 bits."""
-        return self.raw(-(-count // 2)).view(np.uint32)[:count]
+        pair_count = -(-count // 2)
+        halves = self.raw(pair_count).view(np.uint32)
+        return halves[:count]
 
     def octets(self, count: int) -> bytes:
         """So many random bytes, as devices ask for them."""
-        return self.raw(-(-count // 8)).tobytes()[:count]
+        word_count = -(-count // 8)
+        octets = self.raw(word_count).tobytes()
+        return octets[:count]
 
     def below(self, sizes: ArrayLike, count: int) -> Whole:
         """Uniform whole numbers below ``sizes``, each from 1 to 2^32, shape ``(count,)``.

@@ -244,7 +244,8 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
     likelihoods = (types.low, types.high)
     counts = (types.low_counts, types.high_counts)
     # The smallest likelihood of a side on which anybody stands; the high side is likelier.
-    hiding = np.where(types.low_counts > 0, types.low, types.high).min(axis=1)
+    least_likelihoods = np.where(types.low_counts > 0, types.low, types.high)
+    hiding = least_likelihoods.min(axis=1)  # of each type
 
     def blanket(first: int, second: int) -> Blanket:
         possible = np.maximum(types.high[:, first], types.high[:, second]) > 0
