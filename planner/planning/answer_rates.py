@@ -107,6 +107,7 @@ class AnswerRateModel:
         if self.mean is not None and not lower <= self.mean <= upper:
             remedy = "Give the expected mean of the answers, within their range."
             raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}", remedy)
+        # Of numbers within [-1, 1] with mean m the variance is at most 1 - m^2, of two ends alone.
         middle = 0.0
         if self.mean is not None:
             middle = float(self.domain.to_unit(np.array(self.mean)))
@@ -144,21 +145,30 @@ class AnswerRateModel:
         """Root mean squared error of a mechanism's mean, in the question's unit."""
         if rate is None:
             rate = self.answer_rate(epsilon)
-        variance, bias = self.error(name, self.share * epsilon, rate, fake)
-        return np.asarray(self.domain.radius * np.sqrt(variance / self.users + bias**2))
+        spent = self.share * epsilon
+        variance, bias = self.error(name, spent, rate, fake)
+        # Variances are of one person on [-1, 1]; a bias is the same of any number of people.
+        squared_error = variance / self.users + bias**2
+        return np.asarray(self.domain.radius * np.sqrt(squared_error))
 
     def error(
         self, name: str, epsilon: Array, rate: Array, fake: str = "top"
     ) -> tuple[Array, Array]:
         """As :func:`~planner.mechanisms.rivals.mean_error`, at each budget the largest error."""
         if self.any_answers and name == BISAMPLE:
-            variance = bisample_variance(1 / np.sinh(epsilon / 2) ** 2, rate)
+            # Excess noise of a bit under randomised response.
+            excess = 1 / np.sinh(epsilon / 2) ** 2
+            variance = bisample_variance(excess, rate)
             return variance, np.zeros_like(variance)
         # Rows are assumed answers, columns budgets: the worst of the rows counts.
-        mean, square = np.array(self.moments).T[:, :, None]
+        moments = np.array(self.moments)[:, :, None]
+        mean = moments[:, 0]
+        square = moments[:, 1]
         variance, bias = mean_error(name, epsilon, rate, mean, square, fake)
         variance, bias = np.broadcast_arrays(variance, bias)
-        worst = np.argmax(variance + self.users * bias**2, axis=0)
+        # Per person a variance stays, and a squared bias grows with their number.
+        squared_errors = variance + self.users * bias**2
+        worst = np.argmax(squared_errors, axis=0)
         budgets = np.arange(worst.size)
         return variance[worst, budgets], bias[worst, budgets]
 
@@ -185,14 +195,18 @@ class AnswerRateModel:
         """Some at which channels are solved, rising: even ones, kinks, and the ``besides``."""
         # A best budget is often at a kink, where the answer rate jumps.
         kinks = self.preferences.kinks
-        inside = kinks[(kinks > 0) & (kinks <= self.highest)]
-        some_kinks = inside[:: 1 + kinks.size // _BUDGETS]
+        shown = (kinks > 0) & (kinks <= self.highest)
+        inside = kinks[shown]
+        # A pilot's preferences have a kink a person: of many about as many as of even budgets.
+        stride = 1 + kinks.size // _BUDGETS
+        some_kinks = inside[::stride]
         step = self.highest / _BUDGETS
         even = step * np.arange(1, _BUDGETS + 1)
         besides = np.atleast_1d(besides)
         # Even ones next to a budget that is wanted anyway would cost a channel each.
-        distance = np.abs(even[:, None] - besides).min(axis=1, initial=step)
-        kept = even[distance > step / 4]
+        distances = np.abs(even[:, None] - besides)
+        nearest = distances.min(axis=1, initial=step)
+        kept = even[nearest > step / 4]
         return np.unique(np.concatenate([kept, some_kinks, besides]))
 
     @property

@@ -60,4 +60,6 @@ def guess_success(epsilon: float, delta: float = 0.0) -> float:
     >>> round(guess_success(1.0), 3), guess_success(0.0)
     (0.731, 0.5)
     """
-    return min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon)))
+    # Numerator and denominator times e^-epsilon, which large budgets do not overflow.
+    factor = exp(-epsilon)
+    return min(1.0, (1 + delta * factor) / (1 + factor))

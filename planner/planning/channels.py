@@ -117,10 +117,12 @@ class AssumedAnswers:
         mean = (self.mean - domain.center) / domain.radius
         if domain.yes_no:  # answers are -1 and 1
             return mean, 1.0
-        # The normal law has no closed form once its tails are moved to the ends.
+        # The normal law has no closed form once its tails are moved to the ends. Rounding to a
+        # grid of step h adds at most h^2 / 4 to a square: here 2.5e-7.
         fine = np.linspace(domain.lower, domain.upper, 2001)
         squares = ((fine - domain.center) / domain.radius) ** 2
-        return mean, float(self.shares(fine) @ squares)
+        mean_square = self.shares(fine) @ squares
+        return mean, float(mean_square)
 
     def shares(self, grid: ArrayLike) -> Array:
         """Share of answers at each grid point after unbiased rounding, shape ``(points,)``.
@@ -134,8 +136,9 @@ class AssumedAnswers:
         # averaged over it, which is the chance to be rounded to its upper end or beyond.
         chance_above = -np.diff(beyond) / np.diff(points)
         at_least = np.concatenate([[1.0], chance_above])
+        at_least_next = np.append(chance_above, 0.0)
         # At a point are those at least there, less those at least at the next.
-        shares: Array = at_least - np.append(chance_above, 0.0)
+        shares: Array = at_least - at_least_next
         shares = np.maximum(shares, 0.0)  # rounding may leave a tiny negative one
         return shares / shares.sum()
 
@@ -156,14 +159,20 @@ class AssumedAnswers:
         ``E(X - x)^+ = s phi(z) + (c - x) Phi(z)``. Less that over the upper end, to which answers
         beyond are moved.
         """
-        excess = self.center - np.append(points, self.domain.upper)
-        if self.spread:
+        thresholds = np.append(points, self.domain.upper)
+        excess = self.center - thresholds
+        if (
+            self.spread
+        ):  # without a spread everybody is at the center, and nothing is averaged
             z = excess / self.spread
             density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+            # Phi(z) by erfc, which keeps its digits far below the center.
             cumulative = [erfc(-distance / sqrt(2)) / 2 for distance in z]
             excess = self.spread * density + excess * cumulative
         above = np.maximum(excess, 0.0)
-        return np.asarray(above[:-1] - above[-1])
+        above_points = above[:-1]
+        above_upper_end = above[-1]
+        return np.asarray(above_points - above_upper_end)
 
 
 def five_populations(
@@ -423,9 +432,14 @@ def _judged(weights: Array, *, around: bool) -> Array:
     """
     if not around:
         return np.diag(np.sqrt(weights))
-    last = weights[-1] + weights[:-1].sum() / 4
-    directions = np.diag(np.sqrt(np.append(weights[:-1], last)))
-    directions[:-1, -1] = -directions.diagonal()[:-1] / 2
+    # The solver adds up squares of directions, so that a weight enters as its root.
+    weights_in_order = weights[:-1]
+    weight_of_sum = weights[-1] + weights_in_order.sum() / 4
+    judged_weights = np.append(weights_in_order, weight_of_sum)
+    roots = np.sqrt(judged_weights)
+    directions = np.diag(roots)
+    # Each share is judged less half of all who answer in order: sqrt(w_j) (C_j - S / 2).
+    directions[:-1, -1] = -roots[:-1] / 2
     return directions
 
 
@@ -481,9 +495,13 @@ def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     levels = np.array([level_of[answer] for answer in question.ordered])
     rule: PairRule | Array = policy.rule.mapped(lambda budgets: budgets[levels])
     if not policy.rule.by_level:
+        # Two answers of one level have the pair budget of that level with itself.
         rule = policy.bounds()[np.ix_(levels, levels)]
     return PrivacyPolicy(
-        policy.epsilons[levels], np.ones_like(levels), rule, question.ordered
+        epsilons=policy.epsilons[levels],
+        item_counts=np.ones_like(levels),
+        rule=rule,
+        names=question.ordered,
     )
 
 
@@ -510,10 +528,14 @@ def _at_most_provable(policy: PrivacyPolicy) -> PrivacyPolicy:
 
 def _response(policy: PrivacyPolicy) -> tuple[Array, Array]:
     """Generalised randomised response at the smallest budget: its matrix, and counts from it."""
+    smallest_budget = policy.bounds().min()
+    # The true answer is exp(epsilon) times as likely to be reported as any other.
     matrix = np.ones((policy.size, policy.size))
-    np.fill_diagonal(matrix, np.exp(policy.bounds().min()))
+    np.fill_diagonal(matrix, np.exp(smallest_budget))
     matrix /= matrix.sum(axis=1, keepdims=True)
-    return matrix, np.asarray(np.linalg.inv(matrix).T)
+    # Rows are answers and columns reports: a column of the estimator is a report's weights.
+    estimator = np.linalg.inv(matrix).T
+    return matrix, np.asarray(estimator)
 
 
 def errors_of(question: Ordinal) -> ErrorLaw:
@@ -526,9 +548,12 @@ def errors_of(question: Ordinal) -> ErrorLaw:
     if question.of_mean:
         return ErrorLaw(spread=1.0)
     largest = max(question.objective.weights or (1.0,))
+    answers = len(question.ordered)
     if question.wanted == COUNTS:
-        return ErrorLaw(spread=largest * (1 - 1 / len(question.ordered)))
-    return ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4)
+        # sum_j p_j (1 - p_j) is largest where all answers are as frequent.
+        return ErrorLaw(spread=largest * (1 - 1 / answers))
+    # C (1 - C) is at most 1/4, of each of the shares but the last, which is always 1.
+    return ErrorLaw(spread=largest * (answers - 1) / 4)
 
 
 def _squared_unit(question: Ordinal) -> float:
@@ -623,9 +648,12 @@ class OrderedKind(Kind[Ordinal, Channel]):
         numbers = len(channel.wanted_names)
         around = question.no_answer is not None and numbers < size
         judged = _judged(np.ones(numbers), around=around)
+        # The error is linear in the shares of answers, so that it is largest at a corner, where
+        # all people give the same answer.
         worst = 0.0
-        for everybody in np.eye(size):  # all people give the same answer
-            worst = max(worst, float(channel.error(Scenario(everybody, judged))))
+        for everybody in np.eye(size):
+            error = channel.error(Scenario(everybody, judged))
+            worst = max(worst, float(error))
         largest = max(question.objective.weights or (1.0,))
         errors = replace(planned.errors, spread=planned.errors.spread / largest)
         return replace(planned, value=worst, errors=errors)

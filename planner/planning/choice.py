@@ -80,11 +80,15 @@ def errors_of(question: LevelledQuestion) -> ErrorLaw:
     items = question.policy.item_counts
     weights = np.array(objective.weights or np.ones(items.size))
     if objective.prior is None:
+        # At most all items have the largest weight, with answers spread evenly over them.
         largest = float(weights.max())
-        return ErrorLaw(spread=largest * float(1 - 1 / items.sum()), length=largest)
+        even_spread = float(1 - 1 / items.sum())
+        return ErrorLaw(spread=largest * even_spread, length=largest)
     prior = np.array(objective.prior)
-    spread = float(weights @ (prior - np.square(prior) / items))
-    return ErrorLaw(spread=spread, length=float(weights @ prior))
+    variances = prior - np.square(prior) / items
+    spread = float(weights @ variances)
+    mean_square = float(weights @ prior)
+    return ErrorLaw(spread=spread, length=mean_square)
 
 
 class ChoiceKind(Kind[Categorical, Deployed]):
@@ -125,6 +129,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
             return _all_but_designs(part)
         (design,) = _tables(part, [DESIGN])
         proven = not design.refused and design.law.certificate.relative_gap <= TIGHT
+        # No mechanism of any form is better: to solve for tables would only take time.
         if proven and part.asked.mechanism in (BEST, DESIGN):
             return [design]
         return [design, *_all_but_designs(part)]
@@ -288,7 +293,12 @@ def levels_of(part: AnyPart, planned: Option, length: int | None = None) -> ByLe
     protocol = planned.law
     rounds = part.rotation_groups
     reporting = part.people / rounds
-    drawn_of = 1 if planned.name == SET_DESIGN or length is None else length
+    drawn_of = length or 1
+    if (
+        planned.name == SET_DESIGN
+    ):  # a report is about the whole set: no item is drawn of it
+        drawn_of = 1
+    # A rare item: hardly anybody has it, and the noise of those who lack it is all there is.
     errors = np.sqrt(reporting * protocol.noise) * drawn_of * rounds
     detectable = None
     if length is None:

@@ -66,6 +66,7 @@ def read_known(
     """
     file = AnswerFile(path, [column], reading)
     if isinstance(column.asked, Number):
+        # A person at a time: the column of a large file is never held as Python numbers.
         numbers = (np.nan if code is None else code for code in file.given())
         return Known(np.fromiter(numbers, np.float64), file.said)
     names = column.asked.levels.item_names()
@@ -73,11 +74,15 @@ def read_known(
     # Answers without a list of their own took these places.
     for number, label in answers.placed.items():
         names[number] = label
+    labels = tuple(names)
     if column.asked.several:
         sets = _sets(file)
-        return Known(AnswerCounts(tuple(names), sets.counts(), sets), file.said)
-    counts = np.bincount(np.fromiter(file.given(), np.int64), minlength=len(names))
-    return Known(AnswerCounts(tuple(names), counts), file.said)
+        known = AnswerCounts(labels, sets.counts(), sets)
+    else:
+        codes = np.fromiter(file.given(), np.int64)
+        # Answers that nobody gave are counted, too: as 0.
+        known = AnswerCounts(labels, np.bincount(codes, minlength=len(labels)))
+    return Known(known, file.said)
 
 
 def _sets(file: AnswerFile) -> ItemSets:
@@ -115,14 +120,16 @@ def _sums(sets: ItemSets, level_of: Whole | None) -> _Sums:
     size = sizes.astype(np.float64)
     levels = []
     if level_of is not None:
-        home = level_of[sets.members]
+        level_of_member = level_of[sets.members]
         for level in range(int(level_of.max()) + 1):
-            here = np.bincount(size_of[home == level], minlength=sizes[-1] + 1)
-            levels.append(SumsBySize.of(size, here[sizes].astype(np.float64)))
+            sizes_here = size_of[level_of_member == level]
+            by_size = np.bincount(sizes_here, minlength=sizes[-1] + 1)
+            members_here = by_size[sizes].astype(np.float64)
+            levels.append(SumsBySize.of(size, members_here))
     return _Sums(
-        SumsBySize.of(size, members.astype(np.float64)),
-        tuple(levels),
-        _pairs(sets, size_of),
+        slots=SumsBySize.of(size, members.astype(np.float64)),
+        levels=tuple(levels),
+        squares=_pairs(sets, size_of),
     )
 
 
@@ -132,11 +139,12 @@ def _pairs(sets: ItemSets, size_of: Whole) -> SumsBySize:
     With ``n_k`` the sets of a size or larger that hold item ``k``, and ``s_k`` the sum of one over
     their sizes, a longer set at a time: ``sum_k n_k^2``, ``sum_k n_k s_k`` and ``sum_k s_k^2``.
     """
+    # Members of the largest sets first, and of sets of one size together.
     order = np.argsort(-size_of, kind="stable")
-    sizes, starts = np.unique(-size_of[order], return_index=True)
-    largest_first = -sizes.astype(np.float64)
-    number = np.zeros(sets.items)
-    inverse = np.zeros(sets.items)
+    negative_sizes, starts = np.unique(-size_of[order], return_index=True)
+    largest_first = -negative_sizes.astype(np.float64)
+    number = np.zeros(sets.items)  # n_k
+    inverse = np.zeros(sets.items)  # s_k
     total = np.zeros(3)
     sums = [np.zeros(3)]
     groups = np.split(order, starts[1:])
@@ -148,7 +156,8 @@ def _pairs(sets: ItemSets, size_of: Whole) -> SumsBySize:
         inverse[item] += count / size
         total += _products(number[item], inverse[item])
         sums.append(total.copy())
-    return SumsBySize(largest_first[::-1], np.array(sums)[::-1].T)
+    smallest_first = largest_first[::-1]
+    return SumsBySize(smallest_first, np.array(sums)[::-1].T)
 
 
 def _products(number: Array, inverse: Array) -> Array:
@@ -233,7 +242,9 @@ class PilotSets:
     def longer(self, length: int, items: int) -> tuple[tuple[int, float], ...]:
         """Upper limits (Clopper and Pearson) that hold together with probability 0.999.
 
-        Sets may be longer than all of the pilot's: up to all items.
+        Where ``k`` of ``n`` people have a set above a size, their share is at most the quantile
+        ``1 - miss`` of the law ``Beta(k + 1, n - k)``. Sets may be longer than all of the pilot's:
+        up to all items.
         """
         from scipy.special import betaincinv
 
@@ -243,10 +254,11 @@ class PilotSets:
         n = self.sets.users
         sizes = np.sort(self.sets.sizes)
         above = n - np.searchsorted(sizes, limits[:-1], side="right")
+        # Each limit may miss by an even part of what all of them may (Bonferroni).
         miss = SIZES_MISS / above.size
-        shares = np.where(
-            above < n, betaincinv(above + 1.0, np.maximum(n - above, 1), 1 - miss), 1
-        )
+        below = np.maximum(n - above, 1)  # where all are above, the law does not exist
+        quantiles = betaincinv(above + 1.0, below, 1 - miss)
+        shares = np.where(above < n, quantiles, 1)
         return tuple(zip(limits[1:], shares.tolist(), strict=True))
 
 

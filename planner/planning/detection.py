@@ -49,6 +49,7 @@ def achieved(
         return float(detectable_frequencies(noise, signal, users).max())
     if target.level is None:
         return float(np.sqrt(protocol.worst_case_mse / users))
+    # Of one item of a level that few people have.
     return float(np.sqrt(noise.max() / users))
 
 
@@ -123,8 +124,11 @@ def detectable_frequencies(noise: Array, signal: Array, users: float) -> Array:
     """
     t = _Z_ONE_SIDED * np.sqrt(users * noise)
     z2 = Z_POWER**2
+    # x^2 - 2 middle x + t^2 - z_power^2 n noise = 0.
     middle = t + z2 * signal / 2
-    x = middle + np.sqrt(np.square(middle) - np.square(t) + z2 * users * noise)
+    root = np.sqrt(np.square(middle) - np.square(t) + z2 * users * noise)
+    x = middle + root
+    # No more people can have it than there are.
     return np.where(x <= users, x / users, np.inf)
 
 

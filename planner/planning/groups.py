@@ -66,10 +66,12 @@ def expected_groups(plan: SurveyPlan) -> tuple[ExpectedGroups, ...]:
     for name, shares in survey.group_shares.items():
         values = []
         for value, share in shares.items():
-            errors = {
-                question.question.name: error_in(question, share) for question in shared
-            }
-            values.append(ExpectedGroup(value, int(share * survey.users), errors))
+            errors = {}
+            for question in shared:
+                errors[question.name] = error_in(question, share)
+            # Rounded down, so that a small group is warned of.
+            people = int(share * survey.users)
+            values.append(ExpectedGroup(value, people, errors))
         assumed = {value for value, _ in survey.population} != set(shares)
         expected.append(ExpectedGroups(name, tuple(values), assumed))
     return tuple(expected)
@@ -83,7 +85,9 @@ def error_in(question: QuestionPlan, share: float) -> float:
     """
     if share == 0:
         return inf
-    bias = question.planned.errors.bias
-    noise = question.total_error**2 - question.part.total(bias) ** 2
-    squared = max(noise, 0.0) / share + question.part.total(bias) ** 2
-    return sqrt(squared) / question.part.whole
+    part = question.part
+    squared_bias = part.total(question.planned.errors.bias) ** 2
+    noise = question.total_error**2 - squared_bias
+    # Rounding may leave a tiny negative one where a bias is all there is.
+    squared = max(noise, 0.0) / share + squared_bias
+    return sqrt(squared) / part.whole

@@ -59,8 +59,10 @@ class Related:
         Levels treat cells alike, so that the first cell of each stands for all of them.
         """
         first_cells = np.cumsum([0, *self._law.levels.item_counts[:-1]])
-        cells = np.eye(len(self.part.asked.ordered))
-        return max(self._squared(kept, cells[first]) for first in first_cells) - 1
+        everybody_in = np.eye(len(self.part.asked.ordered))
+        squares = [self._squared(kept, everybody_in[first]) for first in first_cells]
+        # Where all are in one cell the true table has the square 1, and the rest is error.
+        return max(squares) - 1
 
     def _squared(self, kept: Sequence[int], shares: Array) -> float:
         """``E |T|^2`` of the table of some of the parts, of a person drawn from these cells."""
@@ -83,6 +85,7 @@ class Related:
         first = self.sizes[i]
         second = self.sizes[j]
         cells = first * second
+        # Of three parts a sheet has more answers than these two; the others are added up.
         sheets = len(self.part.asked.ordered)
         even = np.full(sheets, 1 / sheets)
         # The left side of the formula for kappa.
@@ -123,8 +126,10 @@ class Related:
             if min(sizes) > 1:
                 error = self._association_error(i, j)
                 needed = people_for_association(error, sizes, STRENGTH, POWER)
+            # Those are people who report; the survey has to have more, of whom they are drawn.
+            of_survey = needed / self.part.fraction
             pair = (self.names[i], self.names[j])
-            needed_by_pair[pair] = int(np.ceil(needed / self.part.fraction))
+            needed_by_pair[pair] = int(np.ceil(of_survey))
         return needed_by_pair
 
     @cached_property
@@ -149,10 +154,13 @@ class Related:
             shares = weights / weights.sum()
             logs = []
             for curve, share in zip(self._curves, shares.tolist(), strict=True):
-                logs.append(np.log1p(curve.at(share, tolerance=ROUGH).squared))
+                error = curve.at(share, tolerance=ROUGH).squared
+                logs.append(np.log1p(error))
             return float(sum(logs))
 
+        # Shares sum to 1: those of all parts but the last are free, by their ratio to the last.
         free = len(self.sizes) - 1
+        # The errors are known to ROUGH alone: a search that takes no slopes, from even shares.
         simplex = np.vstack([np.zeros(free), np.eye(free)]) / 2
         result = minimize(
             log_table_error,
@@ -179,9 +187,12 @@ class Related:
         """The errors as shares of the people asked."""
         people = self.part.people
         separate = self.margins_separate
+        # A table first, then its margins.
+        together = np.array([self.table, *self.margins])
+        split = np.array([self.separate, *separate.errors])
         return RelatedShares(
-            together=np.sqrt(np.array([self.table, *self.margins]) / people),
-            split=np.sqrt(np.array([self.separate, *separate.errors]) / people),
+            together=np.sqrt(together / people),
+            split=np.sqrt(split / people),
             one_each=np.sqrt(separate.some_each.errors / people),
         )
 

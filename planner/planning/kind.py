@@ -78,11 +78,15 @@ class Kind(Protocol[Q, M]):
         """The error of what is planned at any scale of the budgets that it spends."""
 
         def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
-            every = self.options(part.scaled(scale, level))
-            return next(option for option in every if option.name == planned.name)
+            options = self.options(part.scaled(scale, level))
+            return next(option for option in options if option.name == planned.name)
 
         return Curve(
-            part.asked.name, part.asked.weight, planned.errors, planned.name, at
+            name=part.asked.name,
+            weight=part.asked.weight,
+            errors=planned.errors,
+            mechanism=planned.name,
+            at=at,
         )
 
     def searched(self, part: Part[Q], planned: Option) -> Curve | None:
@@ -137,8 +141,12 @@ class Kind(Protocol[Q, M]):
                 continue
             for direction, level in enumerate((pair.first, pair.second)):
                 # Where a pair is not directed, it is said for its answers and against them.
-                rows = [direction] if shape.levels.directed else [0, 1]
-                realised[rows, level] = np.maximum(realised[rows, level], pair.realised)
+                rows = [0, 1]
+                if shape.levels.directed:
+                    rows = [direction]
+                so_far = realised[rows, level]
+                realised[rows, level] = np.maximum(so_far, pair.realised)
+        # Rounding to whole numbers keeps every pair's budget, but a logarithm has a last digit.
         return np.minimum(realised, spent)
 
     def as_deployed(self, part: Part[Q], planned: Option) -> Option:

@@ -227,8 +227,11 @@ class AnswerRatePlan:
         if self.offered is None or self.offered.epsilon[0] >= best.flat_lower:
             return None
         now = self.offered.epsilon
-        saving = 1 - (1 + FLAT) * best.rmse / float(self.rmse(now)[0])
-        return LargerOffer(saving, exp(best.flat_lower - float(now[0])))
+        error_now = float(self.rmse(now)[0])
+        error_then = (1 + FLAT) * best.rmse
+        # A budget in nats bounds the logarithm of how far a report moves the odds.
+        extra_nats = best.flat_lower - float(now[0])
+        return LargerOffer(saving=1 - error_then / error_now, odds=exp(extra_nats))
 
     def sampled(self, count: int, budgets: Sequence[float]) -> AnswerRateCurve:
         """The curve at so many budgets, evenly spaced up to its end, and at these ``budgets``."""
@@ -304,7 +307,9 @@ def answer_rate_of(part: AnyPart) -> AnswerRatePlan:
     if question.preferences is not None:
         return plan
     top = min(_AROUND * question.epsilon, MAX_EPSILON)
-    return replace(plan, curve=model.curve(np.linspace(top / 200, top, 200)))
+    # As many budgets as a curve over preferences has; at 0 nothing is predicted.
+    budgets = np.linspace(top / 200, top, 200)
+    return replace(plan, curve=model.curve(budgets))
 
 
 def plan_answer_rates(parts: Sequence[AnyPart]) -> dict[str, AnswerRatePlan]:
@@ -397,11 +402,13 @@ def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> floa
     largest = 0.0
     if not model.any_answers:
         for population in model.assumed(1 - rate):
-            largest = max(largest, float(channel.error(population.scenario(grid))))
+            error = float(channel.error(population.scenario(grid)))
+            largest = max(largest, error)
         return largest
     for mean in np.linspace(domain.lower, domain.upper, MOST_MEANS):
         # What a person adds to the squared error of "sum - mean * number", by what they answer.
-        squares = np.square([1, -mean] @ channel.estimator) @ channel.matrix.T
+        residuals = [1, -mean] @ channel.estimator
+        squares = np.square(residuals) @ channel.matrix.T
         answered = squares[:-1]
         refused = squares[-1]
         # Some answer at one point below, and the share ``up`` at one above: this is their mean.
@@ -411,7 +418,8 @@ def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> floa
         upper = grid[above]
         width = np.maximum(upper - lower, np.finfo(float).tiny)
         up = np.clip((mean - lower) / width, 0, 1)
-        worst = np.max((1 - up) * answered[below, None] + up * answered[above])
+        of_pairs = (1 - up) * answered[below, None] + up * answered[above]
+        worst = np.max(of_pairs)
         # The delta method: the error of the sum over the number who answer, ``rate`` of people.
         error = float(rate * worst + (1 - rate) * refused) / rate**2
         largest = max(largest, error)
@@ -425,12 +433,15 @@ def offered_curve(model: AnswerRateModel) -> Curve:
     """
 
     def at(scale: float = 1.0, tolerance: float = 1e-5, **_: object) -> Option:
+        # People decide by the budget of the whole survey; the question spends its share of it.
         rate = float(model.answer_rate(scale))
-        channel = best_for(model, model.share * scale, max(0.0, 1 - rate), tolerance)
-        value = channel_error(model, channel, rate) / model.domain.radius**2
+        missing = max(0.0, 1 - rate)
+        channel = best_for(model, model.share * scale, missing, tolerance)
+        error = channel_error(model, channel, rate)
+        value = error / model.domain.radius**2
         return Option(CHANNEL, value, ErrorLaw(), channel)
 
-    return Curve(CHANNEL, 1.0, ErrorLaw(), CHANNEL, at)
+    return Curve(name=CHANNEL, weight=1.0, errors=ErrorLaw(), mechanism=CHANNEL, at=at)
 
 
 class NumberKind(Kind[Numeric, object]):
@@ -526,12 +537,16 @@ class NumberKind(Kind[Numeric, object]):
         """
         if planned.name != BISAMPLE:
             return planned
-        theta = 2 / planned.law.shape.values[0][-1]  # as its estimator has it
+        # A report moves the estimate by 2 / theta, as its estimator has it.
+        estimate_of_report = planned.law.shape.values[0][-1]
+        theta = 2 / estimate_of_report
         budget_drawn = 2 * atanh(theta)
         # Who answers is decided by the budget that is offered, not by the one that is drawn.
-        rate = np.array([self.answer_rate(part.question)])
+        rate = self.answer_rate(part.question)
         model = model_of(part.question, part.people, part.share)
-        variance, _ = model.error(BISAMPLE, np.array([budget_drawn]), rate)
+        variance, _ = model.error(
+            BISAMPLE, epsilon=np.array([budget_drawn]), rate=np.array([rate])
+        )
         return replace(planned, value=variance.item())
 
     def facts(

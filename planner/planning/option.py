@@ -182,6 +182,7 @@ def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
     policy = scaled(question.policy, scale, level)
     if level is not None:
         return _with_policy(question, policy)
+    # A cap on any two sets, and the budget of "none of them", are stated beside those of levels.
     others = {}
     sets = getattr(question, "sets", None)
     if sets is not None and sets.cap is not None:
@@ -191,7 +192,9 @@ def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
         none_epsilon = scale * sampling.none_epsilon
         others["sampling"] = sampling.replacing(none_epsilon=none_epsilon)
     scaled_question = _with_policy(question, policy)
-    return cast("Q", scaled_question.replacing(**others)) if others else scaled_question
+    if not others:
+        return scaled_question
+    return cast("Q", scaled_question.replacing(**others))
 
 
 def _with_policy(question: Q, policy: PrivacyPolicy) -> Q:
@@ -242,6 +245,7 @@ class ErrorLaw:
         noise = self.scale * value + self.offset
         if fraction < 1:
             noise = (noise + self.spread) / fraction - self.spread
+        # An offset may be negative, and rounding leave less than nothing.
         return max(noise + self.bias, 0.0)
 
     def people(
@@ -254,7 +258,9 @@ class ErrorLaw:
         room = target**2 - self.bias / users
         if room <= 0:
             return None
-        return ceil((self.error(value, fraction) - self.bias) / room * (1 - 1e-12))
+        noise = self.error(value, fraction) - self.bias
+        # The last digits are left out: a target that is met exactly needs nobody more.
+        return ceil(noise / room * (1 - 1e-12))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -333,11 +339,15 @@ def over(error: float, planned: float) -> float:
     """By what share an error is larger than the plan's own, 0 if by rounding alone."""
     if planned == 0:  # a single answer, which nobody need give
         return 0.0 if error == 0 else inf
-    return error / planned - 1 if abs(error / planned - 1) > 10.0**-_DIGITS else 0.0
+    share = error / planned - 1
+    if abs(share) > 10.0**-_DIGITS:
+        return share
+    return 0.0
 
 
 def flat_region(errors: Array, best: int) -> tuple[int, int]:
     """The first and the last place around the best whose errors are all about as good."""
+    # By "not at most", so that an error that is not known, NaN, is far.
     far = np.flatnonzero(~(errors <= (1 + FLAT) * errors[best]))
     before = far[far < best].max(initial=-1)
     after = far[far > best].min(initial=errors.size)
@@ -444,6 +454,7 @@ def choice_curve(
 
     def carried(part: Array, scale: Array, larger: Array) -> Array:
         """The bound at a share, from that at a ``larger`` one (docs/theory/surveys.md)."""
+        # By expm1, as budgets may be tiny and the two shares next to each other.
         lost = (
             np.exp(larger * most)
             * np.expm1((scale - larger) * least)
@@ -480,8 +491,18 @@ def mean_curve(
     arguments.budget("epsilon", epsilon)
 
     def at(scale: float = 1.0, **_: object) -> Option:
-        p = float(logodds.p(np.array(scale * epsilon)))
-        value = float(error(4 * p * (1 + p)))
+        spent = np.array(scale * epsilon)
+        p = float(logodds.p(spent))
+        excess = 4 * p * (1 + p)
+        value = float(error(excess))
+        # A formula, and so its own bound.
         return Option("bisample-md", value, ErrorLaw(), bound=value)
 
-    return Curve(name, weight, ErrorLaw(), "bisample-md", at, convex=True)
+    return Curve(
+        name=name,
+        weight=weight,
+        errors=ErrorLaw(),
+        mechanism="bisample-md",
+        at=at,
+        convex=True,
+    )

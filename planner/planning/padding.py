@@ -96,7 +96,9 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     >>> [plan_padding(table, users, sets).length for users in (100, 10_000, 1_000_000)]
     [1, 1, 3]
     """
-    noise = np.full(sets.largest, table.policy.item_counts @ table.noise)
+    noise_of_items = table.policy.item_counts @ table.noise
+    # A table's two chances are the same at every length.
+    noise = np.full(sets.largest, noise_of_items)
     return _planned(table.policy, users, sets, noise, table.signal, whole=False)
 
 
@@ -124,13 +126,17 @@ def plan_whole_sets(
         designed = np.unique(spaced.astype(np.int64))
     supports = []
     for length in designed.tolist():
+        # Two sets differ in no more than all their items.
         most = min(cap or epsilon, length * epsilon)
-        supports.append(best_set_design(items, length, epsilon, most).support)
+        design = best_set_design(items, length, epsilon, most)
+        supports.append(design.support)
     a, b = np.array(supports).T
-    noise, signal = logodds.noise_and_signal(a, b)
-    noise = np.interp(lengths, designed, noise)
-    signal = np.interp(lengths, designed, signal)
-    return _planned(policy, users, sets, items * noise, signal[:, None], whole=True)
+    noise_designed, signal_designed = logodds.noise_and_signal(a, b)
+    # The lengths between are interpolated: these are compared, and the best is designed later.
+    noise = np.interp(lengths, designed, noise_designed)
+    signal = np.interp(lengths, designed, signal_designed)
+    noise_of_items = items * noise
+    return _planned(policy, users, sets, noise_of_items, signal[:, None], whole=True)
 
 
 def _planned(
@@ -154,7 +160,7 @@ def _planned(
     bias2 = np.empty(lengths.size)
     variance = np.empty(lengths.size)
     lost = np.empty(lengths.size)
-    batches = -(-lengths.size * policy.size // _MOST_AT_ONCE)
+    batches = -(-lengths.size * policy.size // _MOST_AT_ONCE)  # rounded up
     for batch in np.array_split(np.arange(lengths.size), batches):
         length = lengths[batch].astype(np.float64)
         scale = 1 if whole else length
@@ -206,7 +212,8 @@ def law_at(
     sets = set_model_of(question)
     length = length or question.padding_length or 1
     if sets is None:
-        # Noise l^2, and at most l items of signal l (signal + 1) - 1.
+        # Noise l^2, and at most l items of signal l (signal + 1) - 1: nothing says how many items
+        # a person has.
         objective = objective or question.objective
         most = max(objective.weights or (1.0,)) * length
         return objective, ErrorLaw(length**2, most * (length - 1), spread=most)
@@ -216,6 +223,7 @@ def law_at(
     # The variance at a length is its square times the expected objective whose prior is what is
     # drawn per level, and an offset; of whole sets, without the square, for what is held.
     scale = 1 if whole else length
+    # Rounding must not put more of a level's items in a set than it has.
     prior = np.minimum(length // scale * moments.inclusion, counts)
     chance = float(moments.inclusion.sum())
     offset = length * scale * chance - length**2 * float(moments.squared_inclusion)
@@ -233,9 +241,11 @@ def every_length(part: Part[ItemSet], padding: PaddingPlan) -> tuple[Array, Arra
     Of the fraction ``f`` that is asked: ``variance / f + spread (1/f - 1) + bias``.
     """
     _, errors = law_at(part.question, part.everybody)
+    # The plan's squared bias is per person asked; what is cut stays the same share of all.
     bias = padding.bias2 / part.people * part.everybody
     sampling = errors.spread * (1 / part.fraction - 1)
-    return padding.variance / part.fraction + sampling + bias, bias
+    squared_error = padding.variance / part.fraction + sampling + bias
+    return squared_error, bias
 
 
 def refuse_objective(question: ItemSet) -> None:

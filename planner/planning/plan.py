@@ -543,12 +543,12 @@ def _allocated(
     asked = survey.asked
     if survey.design == "one-each":
         asked = 1
-    split = _fitted(questions, [users] * len(questions), [1.0] * len(questions))
+    everybody = [users] * len(questions)
+    split = _fitted(questions, everybody, [1.0] * len(questions))
     some = split
     for _ in range(_ROUNDS):
         allocation = allocate(_curves(split, users), _curves(some, users), asked)
         some_each = allocation.some_each
-        everybody = [users] * len(questions)
         next_split = _fitted(questions, everybody, allocation.shares.tolist())
         reached = (users * some_each.fractions).tolist()
         next_some = _fitted(questions, reached, [some_each.share] * len(questions))
@@ -558,6 +558,7 @@ def _allocated(
         split = next_split
         some = next_some
     else:
+        # Lengths and shares still change each other: the allocation belongs to the last but one.
         split, some = made_for
     return split, some, allocation
 
@@ -662,7 +663,8 @@ def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], f
         part = question.part
         if question.again is not None:
             for what, stays, anew in question.again.beside:
-                figures[name, "", f"{what}, %"] = 100 * part.total(stays) / part.whole
-                drawn_anew = f"{what}, answers drawn anew, %"
-                figures[name, "", drawn_anew] = 100 * part.total(anew) / part.whole
+                percent_stays = 100 * part.total(stays) / part.whole
+                figures[name, "", f"{what}, %"] = percent_stays
+                percent_anew = 100 * part.total(anew) / part.whole
+                figures[name, "", f"{what}, answers drawn anew, %"] = percent_anew
     return figures

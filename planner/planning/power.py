@@ -39,12 +39,20 @@ class GroupShares:
     @property
     def smallest(self) -> ComparedGroups:
         """The two values with the fewest people, of those that somebody has."""
-        present = [value for value in self.values if value[1] > 0]
+        present = [(share, value) for value, share in self.values if share > 0]
         if len(present) < 2:
             reason = f"the population has one value of {self.name!r} alone"
             raise InputError.because("between", reason, "Name another group.")
-        first, second = sorted(present, key=lambda value: value[1])[:2]
-        return ComparedGroups(first[0], second[0], first[1], second[1])
+        # By shares alone: of values with as many people the first listed ones are taken.
+        present.sort(key=lambda pair: pair[0])
+        first_share, first = present[0]
+        second_share, second = present[1]
+        return ComparedGroups(
+            first=first,
+            second=second,
+            first_share=first_share,
+            second_share=second_share,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +136,18 @@ def detectable_difference(
     largest = 0.0
     at_start = drawn_variance(noise, signal, start)
     shares = (groups.first_share, groups.second_share)
+    # As v(p + d) = v(p) + d (signal + 1 - 2 p) - d^2, the formula reads
+    # square d^2 - 2 half_slope d - constant = 0. Either group may be the one with the larger share.
     for of_start, of_other in (shares, shares[::-1]):
         square = users / _Z_BOTH_SQUARED + 1 / of_other
         half_slope = (signal + 1 - 2 * start) / of_other / 2
         constant = at_start / of_start + at_start / of_other
         root = np.sqrt(np.square(half_slope) + square * constant)
-        largest = max(largest, float(np.max((half_slope + root) / square)))
-    return largest if start + largest <= 1 else inf
+        differences = (half_slope + root) / square
+        largest = max(largest, float(np.max(differences)))
+    if start + largest > 1:  # no share is above 1
+        return inf
+    return largest
 
 
 def _variance(

@@ -182,7 +182,8 @@ class QuestionPlan(WithDataFrame):
         channel = self.fact(Channel)
         if channel is None or not self.question.of_mean or len(channel.wanted) > 1:
             return None
-        return sqrt(channel.worst_drawn / self.part.in_round(self.planned)[0].people)
+        reporting, _ = self.part.in_round(self.planned)
+        return sqrt(channel.worst_drawn / reporting.people)
 
     @property
     def again(self) -> Scheme | None:
@@ -348,10 +349,12 @@ class QuestionPlan(WithDataFrame):
         if not planned.of_all:
             if planned.bound is None:
                 return None
-            bound = self.part.total(
-                planned.errors.error(planned.bound, self.part.fraction)
-            )
-        return None if bound is None else min(bound, self.part.total(self.error))
+            squared_bound = planned.errors.error(planned.bound, self.part.fraction)
+            bound = self.part.total(squared_bound)
+        if bound is None:
+            return None
+        # Rounding may leave a bound above what is reached.
+        return min(bound, self.part.total(self.error))
 
     @property
     def least_error(self) -> float | None:
@@ -393,7 +396,9 @@ class QuestionPlan(WithDataFrame):
         objective = getattr(self.question, "objective", TOTAL)
         if objective.kind != "minimax" or not self.question.draws_one:
             return None
-        variance = float((self.planned.law.noise + self.planned.law.signal).max())
+        law = self.planned.law
+        variance = float((law.noise + law.signal).max())
+        # Of n / k reports, whose sum is scaled by k: k^2 n / k.
         rounds = self.part.rotation_groups
         return sqrt(self.part.people * rounds * variance)
 

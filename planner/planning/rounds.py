@@ -216,15 +216,20 @@ def compared(
     report, ways = own_ways(part, planned)
     count = part.asked.rounds.count
     changes = part.asked.rounds.most_changes
-    error = shared.at(part.share / count, tolerance=_ROUGH).squared
-    ways.append(Scheme("asked one time", True, planned.sampled(part.fraction)))
-    ways.append(replace(report, error=error - report.bias).shared(count))
+    one_time = planned.sampled(part.fraction)
+    ways.append(Scheme("asked one time", hidden=True, each=one_time))
+    # Budgets shared evenly by all rounds add up to what one report spends.
+    option_of_round = shared.at(part.share / count, tolerance=_ROUGH)
+    report_of_round = replace(report, error=option_of_round.squared - report.bias)
+    ways.append(report_of_round.shared(count))
     bound = _bound(part, options)
     if not part.asked.draws_one:
         return ways, bound
     policy = part.deployed.policy
     memoised = memoised_errors(
-        int(policy.item_counts.sum()), float(policy.bounds().min()), changes
+        items=int(policy.item_counts.sum()),
+        epsilon=float(policy.bounds().min()),
+        changes=changes,
     )
     for name, error in memoised.items():
         ways.append(Scheme(name, False, report.sample(error, report.spread)))
@@ -265,10 +270,12 @@ def memoised_errors(items: int, epsilon: float, changes: int) -> dict[str, float
     2014), LOLOHA's binary randomised response on a hash (Arcolezi et al. 2023). None bounds what
     all histories tell apart: only those that change at the same times.
     """
+    # A person memoises a report for each value they come to have, of which there are so many.
     budget = epsilon / min(changes + 1, items)
+    budget_of_hash = epsilon / min(2, changes + 1)
     return {
         "L-OSUE": items / sinh(budget / 2) ** 2 + 1,
-        "LOLOHA": items / tanh(epsilon / min(2, changes + 1) / 2) ** 2 - 1,
+        "LOLOHA": items / tanh(budget_of_hash / 2) ** 2 - 1,
         "RAPPOR": items / (4 * sinh(budget / 4) ** 2),
     }
 
@@ -285,11 +292,15 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
     if again.times_open:
         epoch = np.arange(rounds) * (changes + 1) // rounds
         # Another item at each change: correlation -1/(items - 1) for one change between rounds.
-        alike = (-1.0 / max(items - 1, 1)) ** np.abs(epoch[:, None] - epoch)
-        return float(
-            np.sqrt(np.maximum(np.linalg.eigvalsh(alike), 0)).sum() ** 2 / rounds
-        )
-    if changes >= rounds - 1:
+        changes_between = np.abs(epoch[:, None] - epoch)
+        alike = (-1.0 / max(items - 1, 1)) ** changes_between
+        # tr R^(1/2) adds up the roots of R's eigenvalues; one below 0 is so by rounding.
+        eigenvalues = np.maximum(np.linalg.eigvalsh(alike), 0)
+        trace = np.sqrt(eigenvalues).sum()
+        return float(trace**2 / rounds)
+    if (
+        changes >= rounds - 1
+    ):  # every round may have an answer of its own: R is the identity
         return float(rounds)
     while sum(comb(rounds - 1, k) for k in range(changes + 1)) > _MOST_HISTORIES:
         changes -= 1
@@ -305,7 +316,9 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
     law = np.full(len(stays), 1 / len(stays))
     root = 0.0
     for _ in range(300):
-        values, vectors = np.linalg.eigh(np.tensordot(law, stays, 1))
+        same_on_average = np.tensordot(law, stays, 1)
+        values, vectors = np.linalg.eigh(same_on_average)
+        # Away from 0, where the slope would be infinite.
         roots = np.sqrt(np.maximum(values, 1e-15))
         root = float(roots.sum())
         # R^(-1/2), twice the slope of the trace in R.

@@ -109,10 +109,10 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
 
     def mechanisms(self, question: ItemSet) -> list[str]:
         """Designs are for the total error."""
-        total = question.criterion == "total"
-        return [
-            name for name in super().mechanisms(question) if total or name != SET_DESIGN
-        ]
+        offered = super().mechanisms(question)
+        if question.criterion == "total":
+            return offered
+        return [name for name in offered if name != SET_DESIGN]
 
     def fitted(self, question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
         """With a padding length: its own, else the best for so many people.
@@ -147,13 +147,13 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         if question.mechanism in (BEST, SET_DESIGN):
             plans.append(_padding(part, None, sets))
         if question.mechanism != SET_DESIGN and policy.rule.covers_sets:
-            table = solve_for(
-                policy, "opt0" if question.mechanism == BEST else question.mechanism
-            )
+            model = question.mechanism
+            if model == BEST:
+                model = "opt0"
+            table = solve_for(policy, model)
             plans.append(_padding(part, table, sets))
-        return question.replacing(
-            padding_length=min(plans, key=lambda plan: plan.mse.min()).length
-        )
+        best = min(plans, key=lambda plan: plan.mse.min())
+        return question.replacing(padding_length=best.length)
 
     def shared(self, question: ItemSet, users: int) -> Curve:
         """With its set design, if that is deployed, else with tables; at its padding length.
@@ -208,10 +208,14 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         if planned.name not in MODELS:
             return super().curve(part, planned)
         objective, errors = law_at(part.deployed, part.everybody)
-        policy = part.deployed.policy
-        weight = part.asked.weight
-        name = part.asked.name
-        return choice_curve(name, policy, weight, objective, errors, planned.name)
+        return choice_curve(
+            name=part.asked.name,
+            policy=part.deployed.policy,
+            weight=part.asked.weight,
+            objective=objective,
+            errors=errors,
+            mechanism=planned.name,
+        )
 
     def searched(self, part: Part[ItemSet], planned: Option) -> Curve | None:
         """Of tables and set designs, at the best length of each scale, if none is asked for."""
@@ -220,6 +224,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         if not whole and planned.name not in MODELS:
             return None
 
+        # Scales are of what the question spends here, not of what it tolerates.
         spent = replace(part, question=part.deployed, share=1.0)
 
         def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
@@ -230,14 +235,20 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             policy = scaled.deployed.policy
             length = part.asked.padding_length
             if length is None and sets is not None:
+                # The length is chosen with the table for the total error, which it leaves as it is.
                 table = solve_for(policy, planned.name)
                 length = _padding(scaled, table, sets).length
             objective, errors = law_at(scaled.deployed, part.everybody, length, TOTAL)
             option = solved(policy, planned.name, objective, errors, must=True)
             return _at_length(option, length or 1)
 
-        weight = part.asked.weight
-        return Curve(part.asked.name, weight, planned.errors, planned.name, at)
+        return Curve(
+            name=part.asked.name,
+            weight=part.asked.weight,
+            errors=planned.errors,
+            mechanism=planned.name,
+            at=at,
+        )
 
     def compared(self, part: Part[ItemSet], option: Option) -> Option:
         """At the padding length that is best for it."""
@@ -260,12 +271,16 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
     def deployed(self, part: Part[ItemSet], option: Option) -> CollectedLaw:
         """A law, with what is known of longer sets."""
         length = option.length or part.question.padding_length or 1
+        # A set design is a law already; a table becomes one with the length that it pads to.
+        law: CollectedLaw | None = getattr(option.law, "mechanism", None)
+        if law is None:
+            law = padded(unary(option.law), length)
         sets = set_model_of(part.deployed)
-        whole: CollectedLaw | None = getattr(option.law, "mechanism", None)
-        law = padded(unary(option.law), length) if whole is None else whole
-        items = law.levels.total
-        length = law.levels.dummies
-        return law if sets is None else law.with_sizes(sets.longer(length, items))
+        if sets is None:
+            return law
+        # A set is padded with as many dummies as the law's length says.
+        levels = law.levels
+        return law.with_sizes(sets.longer(levels.dummies, levels.total))
 
     def in_integers(self, part: Part[ItemSet], planned: Option) -> Option:
         """Of a table; a set design is planned by its integers."""
@@ -296,8 +311,9 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             squares, biases = every_length(part, padded.plan)
             for square, bias in zip(squares.tolist(), biases.tolist(), strict=True):
                 # What is cut stays, however many people there are; the rest falls with them.
-                law = ErrorLaw(bias=bias)
-                numbers.append(law.people(square - bias, error, part.everybody))
+                errors = ErrorLaw(bias=bias)
+                noise = square - bias
+                numbers.append(errors.people(noise, error, part.everybody))
         reached = [number for number in numbers if number is not None]
         return min(reached, default=None)
 
@@ -358,7 +374,8 @@ def whole_sets(part: Part[ItemSet], length: int) -> Option:
     if question.objective != TOTAL:
         refused = "it is made for the total error, unweighted"
         return Option(SET_DESIGN, inf, ErrorLaw(), refused=refused)
-    if cap is not None:  # more is no use
+    if cap is not None:
+        # Sets of that many items differ in no more: what is above all their budgets is no use.
         cap = min(cap, length * policy.plain(1).least_demanded())
     try:
         design = set_design(policy, length, cap)
@@ -378,9 +395,13 @@ def _error_of_whole(
     """What reports of whole sets with these two chances have: per person, and its law."""
     question = part.deployed
     if set_model_of(question) is None:
+        # All levels have the same two chances. One person's set has at most as many items as
+        # its length: the largest variance that a sample can add.
         items = int(question.policy.item_counts.sum())
-        error = float(set_error(items, length, protocol.a[0], protocol.b[0]))
-        return error, ErrorLaw(spread=length)
+        a = protocol.a[0]
+        b = protocol.b[0]
+        error = set_error(items, length, a, b)
+        return float(error), ErrorLaw(spread=length)
     objective, errors = law_at(question, part.everybody, length, whole=True)
     return protocol.value(objective), errors
 
@@ -440,9 +461,12 @@ def _with_larger_cap(
     """A cap of twice the budget, and the total error with it; None if that buys nothing."""
     shape = planned.law.mechanism.shape
     sets = part.question.sets or AssumedSets()
-    twice = min(2, part.asked.padding_length or 2) * shape.levels.least_demanded()
+    # Sets of one item differ in one at most: a cap above one budget would be no use for them.
+    most_differing = min(2, part.asked.padding_length or 2)
+    twice = most_differing * shape.levels.least_demanded()
     if not shape.cap * (1 + 1e-9) < twice <= MAX_EPSILON * part.share:
         return None
+    # The survey states the cap before the question's share is taken of it.
     cap = twice / part.share
     question = part.question.replacing(sets=sets.replacing(cap=cap))
     larger = replace(part, question=question)

@@ -183,15 +183,16 @@ def some_each(curves: Sequence[Curve], asked: int) -> SomeEach:
     weights = _weights(curves)
     bias = np.array([curve.errors.bias for curve in curves])
     spread = np.array([curve.errors.spread for curve in curves])
-    noise = np.array([curve.at(1 / asked).squared for curve in curves]) - bias
-    of_noise_alone = _filled(np.sqrt(weights * noise), asked)
-    noise_errors = noise / of_noise_alone + bias
+    squared_errors = np.array([curve.at(1 / asked).squared for curve in curves])
+    noise = squared_errors - bias  # V_j, of which a bias is no part
+    fractions_of_noise = _filled(np.sqrt(weights * noise), asked)
+    noise_errors = noise / fractions_of_noise + bias
     fractions = _filled(np.sqrt(weights * (noise + spread)), asked)
     errors = (noise + spread) / fractions + bias - spread
     return SomeEach(
-        asked,
-        fractions,
-        errors,
+        asked=asked,
+        fractions=fractions,
+        errors=errors,
         value=float(weights @ errors),
         noise_value=float(weights @ noise_errors),
     )
@@ -202,11 +203,15 @@ def _weights(curves: Sequence[Curve]) -> Array:
 
 
 def _filled(proportions: Array, total: int) -> Array:
-    """Fractions that sum to ``total``: in these proportions, but at most 1."""
+    """Fractions that sum to ``total``: in these proportions, but at most 1.
+
+    Whatever would be above 1 is 1, and the others share the rest, until none is above.
+    """
     fractions = np.ones(proportions.size)
     full = np.zeros(proportions.size, dtype=bool)
     while not full.all():
-        factor = (total - full.sum()) / proportions[~full].sum()
+        rest = total - full.sum()
+        factor = rest / proportions[~full].sum()
         scaled = factor * proportions
         over = ~full & (scaled >= 1)
         if not over.any():

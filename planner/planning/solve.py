@@ -138,10 +138,12 @@ def scaled(
     >>> scaled(policy, 0.5).epsilons.tolist(), scaled(policy, 1.5, "severe").epsilons.tolist()
     ([0.5, 1.0], [1.5, 2.0])
     """
-    if level is not None:
-        row = policy.names.index(level)
-        return relaxed(policy, row, (scale - 1) * float(policy.epsilons[row]))
-    return policy.with_changes(policy.epsilons * scale, rule=policy.rule.scaled(scale))
+    if level is None:
+        budgets = policy.epsilons * scale
+        return policy.with_changes(budgets, rule=policy.rule.scaled(scale))
+    row = policy.names.index(level)
+    amount = (scale - 1) * float(policy.epsilons[row])
+    return relaxed(policy, row, amount)
 
 
 def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
@@ -169,8 +171,12 @@ def largest_budgets(policy: PrivacyPolicy) -> Array:
     [3.0, 3.0]
     """
     budgets = np.maximum(policy.epsilons, policy.tolerated)
-    lowered = budgets if policy.against is None else policy.against
-    return np.maximum(budgets, np.where(np.isinf(lowered), budgets, lowered))
+    against = policy.against
+    if against is None:
+        return budgets
+    # An infinite one is no budget: a report may say anything against that answer.
+    stated = np.where(np.isinf(against), budgets, against)
+    return np.maximum(budgets, stated)
 
 
 def crossing(

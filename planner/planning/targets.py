@@ -131,6 +131,8 @@ def smallest_scale(
     """
     excess = cache(excess_at)
     here = min(max(start, low), high)
+    # From the start in growing steps, each about as long as the excess says, until it changes its
+    # sign: budgets far from the start, which take longer to solve for, are seldom looked at.
     width = step
     while low < here and excess(here) <= 0:
         width = max(4 * width, -_FAR * excess(here))
@@ -171,17 +173,24 @@ class _TargetSearch:
         except ConvergenceError:  # the error cannot be told from rounding
             return -1.0
         ratios = [self.reach(option, target) / target.value for target in self.targets]
+        # What is not detected at all is infinitely far off: the search needs a number.
         return log(min(max(ratios), 1e300))
 
     def smallest(self) -> BudgetAnswer:
         """The smallest budgets in proportion that meet all targets."""
         smallest = min(float(self.policy.epsilons.min()), self.policy.smallest_pair)
         low = log(_SMALLEST_EPSILON / smallest)
+        # A little below, so that rounding leaves no budget above the largest allowed.
         high = log(self.largest) - 1e-12
-        step = _STEP if self.curve.mechanism in MODELS else _STEP_OF_DESIGNS
+        step = _STEP_OF_DESIGNS
+        if (
+            self.curve.mechanism in MODELS
+        ):  # tables are solved quickly, and to more digits
+            step = _STEP
         log_scale = smallest_scale(self.excess, low, high, start=0.0, step=step)
-        option = self.curve.at(exp(log_scale))
-        policy = scaled(self.policy, exp(log_scale))
+        scale = exp(log_scale)
+        option = self.curve.at(scale)
+        policy = scaled(self.policy, scale)
         possible = log_scale < high or self.excess(high) <= 0
         limit = getattr(option.law, "saturation_epsilon", None) or inf
         saturated = policy.rule.by_level and policy.epsilons.max() > limit * (1 + 1e-9)
@@ -189,7 +198,7 @@ class _TargetSearch:
             policy = policy.with_changes(np.minimum(policy.epsilons, limit))
         return BudgetAnswer(
             possible=possible,
-            scale=exp(log_scale),
+            scale=scale,
             option=option,
             policy=policy,
             targets=self.targets,
@@ -296,11 +305,14 @@ def _reached(kind: AnyKind, part: AnyPart, option: Option, target: Target) -> fl
     """What an option reaches for a target, in a round."""
     reporting, total = part.in_round(kind.total(part, option))
     if target.of_all:
-        return sqrt(total.sampled(reporting.fraction) / part.everybody)
+        squared_error = total.sampled(reporting.fraction)
+        return sqrt(squared_error / part.everybody)
     groups = HALVES
     if target.between is not None:
         groups = compared_groups(target.between, part.groups)
-    return achieved(option.law, reporting.fraction * part.everybody, target, groups)
+    # Not rounded: half a person more or less would make a step in what is searched.
+    reporters = reporting.fraction * part.everybody
+    return achieved(option.law, reporters, target, groups)
 
 
 def _smallest(
@@ -341,9 +353,10 @@ def _in_file(part: AnyPart, budgets: BudgetAnswer) -> tuple[FileBudget, ...]:
     pairs = zip(part.tolerated.together, part.question.together, strict=True)
     for tolerated, left in pairs:
         names = [level.name for level in tolerated.levels] or [tolerated.name]
-        before = tolerated.policy.epsilons
-        now = left.policy.epsilons
-        after = before - now + np.minimum(budgets.scale * now, limit)
+        before = tolerated.policy.epsilons  # E
+        now = left.policy.epsilons  # L
+        needed = np.minimum(budgets.scale * now, limit)  # L'
+        after = before - now + needed
         for name, epsilon in zip(names, after.tolist(), strict=True):
             rows.append(FileBudget(tolerated.name, name, epsilon))
     return tuple(rows)

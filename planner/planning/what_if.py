@@ -70,11 +70,15 @@ def relaxations(
         if largest[i] / share + RELAX_BY > MAX_EPSILON:
             continue
         level = policy.names[i]
+        # The file states all of the budget, of which the question spends its share.
         factor = 1 + share * RELAX_BY / float(policy.epsilons[i])
         after = curve.at(factor, level=level, tolerance=ROUGH)
         # What is planned now keeps the relaxed budgets, too.
         value = min(after.value, now.value)
-        saving = 1 - sqrt(min(now.errors.error(value, fraction) / error, 1.0))
+        remaining = now.errors.error(value, fraction) / error
+        # Savings are of the error, of which these are squares.
+        saving = 1 - sqrt(min(remaining, 1.0))
+        # Where nothing says that a budget matters, a saving below the tolerance may be none.
         if certified.shadow_prices is not None or saving > ROUGH:
             relaxed.append(Relaxation(level, RELAX_BY, saving, factor))
     return tuple(sorted(relaxed, key=lambda relaxation: -relaxation.saving))
