@@ -52,12 +52,15 @@ def anchor_cost(plan: QuestionPlan) -> AnchorCost | None:
     even = 1 / sum(level.item_count for level in question.levels)
     people = {}
     for attentive in _ATTENTIVE:
+        # Who does not attend (1 - g) gives any of the answers, evenly.
         by_chance = (1 - attentive) * even
         of_answer = drawn_variance(noise, signal, by_chance)
         of_known = drawn_variance(
             noise[level_of_known], signal[level_of_known], attentive + by_chance
         )
-        of_attention = of_known / (1 - even) ** 2
+        of_attention = of_known / (1 - even) ** 2  # v*
         corrected = (of_answer + even**2 * of_attention) / attentive**2
-        people[attentive] = int(plan.part.people * float((noise / corrected).min()))
+        # Of the level that loses the most, rounded down.
+        least_exact = float((noise / corrected).min())
+        people[attentive] = int(plan.part.people * least_exact)
     return AnchorCost(question.anchor_of, known, people)

@@ -64,7 +64,9 @@ def rivals(
         for offer in CATALOGUE.values():
             if offer.at is not None and epsilon <= offer.most:
                 laws[offer.name] = offer.at(epsilon, items)
-    except InputError:
+    except (
+        InputError
+    ):  # probabilities of a tiny budget are the same once they are rounded
         return {}
     return laws
 
@@ -115,12 +117,12 @@ class ChoiceKind(Kind[Categorical, Deployed]):
                 if not refused:
                     mechanism = DESIGN
         return choice_curve(
-            question.name,
-            policy,
-            question.weight,
-            objective,
-            errors_of(question),
-            mechanism,
+            name=question.name,
+            policy=policy,
+            weight=question.weight,
+            objective=objective,
+            errors=errors_of(question),
+            mechanism=mechanism,
         )
 
     def options(self, part: Part[Categorical]) -> list[Option]:
@@ -139,12 +141,12 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         if planned.name not in (*MODELS, DESIGN):
             return super().curve(part, planned)
         return choice_curve(
-            part.asked.name,
-            part.deployed.policy,
-            part.asked.weight,
-            part.question.objective,
-            planned.errors,
-            planned.name,
+            name=part.asked.name,
+            policy=part.deployed.policy,
+            weight=part.asked.weight,
+            objective=part.question.objective,
+            errors=planned.errors,
+            mechanism=planned.name,
         )
 
     def searched(self, part: Part[Categorical], planned: Option) -> Curve | None:
@@ -167,16 +169,22 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         if not _only_design(options):
             return super().alike(part, options)
         policy = part.deployed.policy
+        # Every pair gets the smallest budget of any: all answers are as sensitive.
         budgets = np.full(policy.size, policy.smallest_pair)
-        return _instead(part, PrivacyPolicy(budgets, policy.item_counts), DESIGN)
+        strictest = PrivacyPolicy(budgets, policy.item_counts)
+        return _instead(part, strictest, DESIGN)
 
     def one_sided(self, part: Part[Categorical], planned: Option) -> Option | None:
         """The design, or a table like the planned one."""
         policy = part.deployed.policy
+        # Where all levels have one budget the two rules promise the same.
         if not policy.rule.saturates or np.ptp(policy.epsilons) == 0:
             return None
         sided = policy.with_changes(rule=rule_of(ONE_SIDED, policy.size))
-        return _instead(part, sided, planned.name if planned.name in MODELS else DESIGN)
+        name = DESIGN
+        if planned.name in MODELS:
+            name = planned.name
+        return _instead(part, sided, name)
 
     def deployed(self, part: Part[Categorical], option: Option) -> Deployed:
         """A table, a design, or the law of a plain mechanism."""
@@ -214,12 +222,14 @@ def _only_design(options: tuple[Option, ...]) -> bool:
 
 def _tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:
     """Tables, or designs, of these names at the budgets that the question spends."""
+    policy = part.deployed.policy
+    objective = part.question.objective
+    errors = errors_of(part.question)
     tables = []
     for name in names:
+        # What is asked for by its name is planned, or refused with the reason.
         must = name == part.asked.mechanism
-        objective = part.question.objective
-        errors = errors_of(part.question)
-        tables.append(solved(part.deployed.policy, name, objective, errors, must=must))
+        tables.append(solved(policy, name, objective, errors, must=must))
     return tables
 
 
@@ -277,7 +287,10 @@ def solved(
         refused = ""
     if law is None:
         return Option(name, inf, errors, refused=refused)
-    bound = None if law.certificate is None else law.certificate.lower_bound
+    bound = None
+    if law.certificate is not None:
+        bound = law.certificate.lower_bound
+    # A design that cannot be deployed is kept, as its bound is one of all mechanisms.
     return Option(name, law.value(objective), errors, law, bound, refused=refused)
 
 

@@ -97,9 +97,11 @@ def users_needed(
         needed = people_for_difference(noise, signal, start, target.value, groups)
     elif target.kind == "detect":
         absent = _Z_ONE_SIDED * np.sqrt(noise)
-        present = Z_POWER * np.sqrt(noise + target.value * protocol.signal[levels])
+        if_shared = noise + target.value * protocol.signal[levels]
+        present = Z_POWER * np.sqrt(if_shared)
         needed = np.square((absent + present) / target.value).max()
     elif target.level is None:
+        # The total error over all items, for the least favourable answers.
         needed = protocol.worst_case_mse / target.value**2
     else:
         needed = noise.max() / target.value**2

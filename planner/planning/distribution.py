@@ -246,7 +246,8 @@ def cell_of(
         remedy = "Plan with refusals, or leave these people out."
         raise InputError("answers", "NaN", "a number for everybody", remedy)
     given = np.where(missing, domain.lower, values)
-    share = (given - domain.lower) / (domain.upper - domain.lower)
+    width = domain.upper - domain.lower
+    share = (given - domain.lower) / width
     # The upper end of the range belongs to the last cell.
     cell = np.minimum((share * cells).astype(np.int64), cells - 1)
     return np.where(missing, cells, cell)
@@ -357,7 +358,9 @@ def _planned(
 
 def _channel_of(cells: int, epsilon: float, refusals: bool) -> Channel:
     answers = cells + refusals
-    policy = PrivacyPolicy([min(epsilon, _MOST_SPENT)] * answers, [1] * answers)
+    spent = min(epsilon, _MOST_SPENT)
+    # Neighbouring cells are protected like distant ones: any two answers have one budget.
+    policy = PrivacyPolicy([spent] * answers, [1] * answers)
     channel = best_ordered_channel(policy, no_answer=refusals, tolerance=_CHANNEL_GAP)
     return drawn_channel(channel)
 

@@ -102,7 +102,7 @@ class Related:
         None where that is the same for all: at most what it says of a whole sheet.
         """
         policy = self.part.deployed.policy
-        if policy.rule.by_level:
+        if policy.rule.by_level:  # no pair of sheets has a budget of its own
             return None
         spent = self.part.asked.spent_on(policy.bounds())
         return tuple(max(levels.values()) for levels in spent)
@@ -179,8 +179,11 @@ class Related:
     def gains(self) -> tuple[float, float]:
         """How many times smaller the errors of table and margins are than asked separately."""
         separate = self.margins_separate
-        margins = min(separate.value, separate.some_each.value)
-        return self.separate / self.table, margins / sum(self.margins)
+        # Separate questions may be split, or one be asked of each person: the better of these.
+        margins_separate = min(separate.value, separate.some_each.value)
+        of_table = self.separate / self.table
+        of_margins = margins_separate / sum(self.margins)
+        return of_table, of_margins
 
     @property
     def shares_of_people(self) -> RelatedShares:
@@ -205,11 +208,13 @@ class Related:
         """
         budgets = []
         for question in self.part.question.parts:
-            if question.rule != DEFAULT_RULE or len(set(question.policy.epsilons)) > 1:
+            epsilons = question.policy.epsilons
+            if question.rule != DEFAULT_RULE or len(set(epsilons)) > 1:
                 return None
-            budgets.append(self.part.share * float(question.policy.epsilons[0]))
+            budgets.append(self.part.share * float(epsilons[0]))
         if len(self.sizes) != 2 or min(self.sizes) < 2:
             return None
+        # Sheets that differ in the stricter part have its budget, whatever else differs.
         stricter = int(np.argmin(budgets))
         return least_table_error(
             groups=self.sizes[stricter],

@@ -38,9 +38,11 @@ class Kind(Protocol[Q, M]):
 
     def mechanisms(self, question: Q) -> list[str]:
         """Names of the mechanisms that it can be deployed with; the first is the usual one."""
-        return [
-            name for name, offer in CATALOGUE.items() if question.kind in offer.kinds
-        ]
+        names = []
+        for name, offer in CATALOGUE.items():
+            if question.kind in offer.kinds:
+                names.append(name)
+        return names
 
     def check(self, question: Q) -> None:
         """Refuse a mechanism that it cannot be deployed with."""
@@ -129,6 +131,7 @@ class Kind(Protocol[Q, M]):
         """
         policy = question.policy
         spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
+        # Pairs of levels are looked at one by one: of thousands of levels there are millions.
         if question.apart or policy.size > MOST_LISTED:
             return spent
         try:

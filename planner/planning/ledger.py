@@ -62,11 +62,16 @@ class Ledger(_Strict):
 
     def spent(self, level: str, *, against: bool = False) -> float:
         """Nats that answers of the level have spent so far, or that were said ``against`` them."""
-        columns = [
-            {**collection.spent, **(collection.against if against else {})}
-            for collection in self.collections
-        ]
-        return sum(column.get(level, 0.0) for column in columns)
+        # Budgets of several collections add up (sequential composition).
+        spent = []
+        for collection in self.collections:
+            nats = collection.spent.get(level, 0.0)
+            if (
+                against
+            ):  # of a level without such a budget as much may be said against it
+                nats = collection.against.get(level, nats)
+            spent.append(nats)
+        return sum(spent)
 
     def after(self, collection: LedgerEntry) -> Ledger:
         """The ledger with one more collection; an :class:`InputError` if its name is there."""
@@ -96,19 +101,14 @@ class Ledger(_Strict):
         spent = [self.spent(name) for name in names]
         if not any(spent):
             return policy
-        for collection in (
-            self.collections if policy.size > 1 else ()
-        ):  # of one level all rules are one
-            if collection.rule != policy.rule_name and any(
-                name in collection.spent for name in names
-            ):
+        for collection in self.collections:
+            # Of one level all rules are one.
+            if policy.size == 1 or collection.rule == policy.rule_name:
+                continue
+            if any(name in collection.spent for name in names):
                 remedy = "What was spent under one rule says too little about another's pairs."
-                raise InputError(
-                    "rule",
-                    policy.rule_name,
-                    f"{collection.rule!r} as in the ledger",
-                    remedy,
-                )
+                allowed = f"{collection.rule!r} as in the ledger"
+                raise InputError("rule", policy.rule_name, allowed, remedy)
         if policy.rule.by_level:
             lowered = np.array([self.spent(name, against=True) for name in names])
             budgets = {"": (policy.epsilons, np.array(spent))}
@@ -116,12 +116,11 @@ class Ledger(_Strict):
                 budgets[", as to what is said against them"] = policy.against, lowered
             for what, (before, taken) in budgets.items():
                 for i in np.flatnonzero(before <= taken):
-                    raise _nothing_left(
-                        f"{names[i]!r}{what}", float(before[i]), float(taken[i])
-                    )
-            return policy.with_changes(
-                policy.epsilons - spent, rule=policy.rule.without(lowered)
-            )
+                    level = f"{names[i]!r}{what}"
+                    raise _nothing_left(level, float(before[i]), float(taken[i]))
+            left = policy.epsilons - spent
+            return policy.with_changes(left, rule=policy.rule.without(lowered))
+        # A pair that no budget protects has infinitely many nats, and as many left.
         before = policy.bounds()
         taken = np.maximum.outer(spent, spent)
         for i, j in np.argwhere(before <= taken):
@@ -150,16 +149,17 @@ def read_ledger(path: str | Path) -> Ledger:
         reason = f"is not a ledger: {key}: {first['msg']}"
         remedy = "Use the ledger as it was last written, or start a new one."
         raise FileError(path, reason, remedy) from error
-    if len({collection.survey for collection in ledger.collections}) < len(
-        ledger.collections
-    ):
+    surveys = [collection.survey for collection in ledger.collections]
+    if len(set(surveys)) < len(surveys):
         raise FileError(path, "a collection is there twice", "Keep one of each name.")
     return ledger
 
 
 def earlier(path: str | Path | None) -> Ledger:
     """The ledger in this file; that of a first collection if there is none yet."""
-    return read_ledger(path) if path is not None and Path(path).exists() else Ledger()
+    if path is None or not Path(path).exists():
+        return Ledger()
+    return read_ledger(path)
 
 
 def write_ledger(path: str | Path, ledger: Ledger) -> None:
@@ -189,6 +189,7 @@ def record_collection(
     except OSError as error:
         raise unwritable(path, error) from error
     try:
+        # Another survey may have been collected in between, and spent what this one would.
         now = earlier(path)
         if now != planned_with:
             reason = "changed since this survey was planned with it"

@@ -326,7 +326,9 @@ def least(options: Sequence[Option]) -> Option | None:
     deployable = [
         option for option in options if not (option.refused or option.compared)
     ]
-    deployable.sort(key=lambda option: list(CATALOGUE).index(option.name))
+    order = list(CATALOGUE)
+    deployable.sort(key=lambda option: order.index(option.name))
+    # Of several least ones min takes the first.
     return min(deployable, key=lambda option: rounded(option.squared), default=None)
 
 

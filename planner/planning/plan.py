@@ -156,6 +156,7 @@ class SurveyPlan(WithDataFrame):
         for question in self.questions:
             if question.spending:
                 spent = max(row.spent for row in question.spending)
+                # Two sets may be told apart by more than two items are: by their cap.
                 largest.append(max(spent, question.cap))
         return sum(nlargest(self.asked, largest))
 
@@ -275,7 +276,8 @@ class SurveyPlan(WithDataFrame):
         """Per level, of so many questions; a cell of a joint one spends for each of its levels."""
         by_level: dict[str, list[float]] = {}
         for question in self.questions:
-            for level, nats in _levels_spent(question, nats_of).items():
+            levels_spent = _levels_spent(question, nats_of)
+            for level, nats in levels_spent.items():
                 by_level.setdefault(level, []).append(nats)
         # Who answers so many questions may have been asked those that spend most.
         most = {}
@@ -426,6 +428,7 @@ def plan_survey(
         if question.anchor_of is None:
             part = sharing.get(question.name) or Part.alone(question, survey.users)
             planned[question.name] = plan_question(part)
+    # Anchors come second: they take what is planned for their question.
     for question in settled.questions:
         if question.anchor_of is not None:
             part = anchor_part(question, planned[question.anchor_of])
@@ -487,13 +490,13 @@ def parts_of(
         left.append(with_budget_left(settled, ledger))
     split, some, allocation = _allocated(left, survey)
     for k, question in enumerate(questions):
-        if (
-            survey.design == "split"
-        ):  # everybody answers all, with a share of the budgets
+        if survey.design == "split":
+            # Everybody answers all, with a share of the budgets.
             fitted = split[k]
             share = float(allocation.shares[k])
             fraction = 1.0
-        else:  # a part of the people answers it, with the same share for all
+        else:
+            # A part of the people answers it, with the same share for all.
             fitted = some[k]
             share = allocation.some_each.share
             fraction = float(allocation.some_each.fractions[k])
@@ -569,7 +572,8 @@ def _fitted(
     """The questions with what depends on their people and shares, such as a padding length."""
     fitted = []
     for question, people, share in zip(questions, users, shares, strict=True):
-        fitted.append(KINDS[question.kind].fitted(question, people, share))
+        kind = KINDS[question.kind]
+        fitted.append(kind.fitted(question, people, share))
     return fitted
 
 

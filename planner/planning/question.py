@@ -148,11 +148,12 @@ class QuestionPlan(WithDataFrame):
         if not self.planned.by_level:
             policy = self.deployed.policy
             most = self.cap or policy.smallest_pair
-        rows = self.part.spending
-        return tuple(
-            replace(row, spent=min(row.spent, most), against=min(row.against, most))
-            for row in rows
-        )
+        rows = []
+        for row in self.part.spending:
+            spent = min(row.spent, most)
+            against = min(row.against, most)
+            rows.append(replace(row, spent=spent, against=against))
+        return tuple(rows)
 
     @property
     def total_error(self) -> float:
@@ -263,10 +264,10 @@ class QuestionPlan(WithDataFrame):
                 mechanism = option.law
                 if not option.compared:
                     mechanism = self.kind.deployed(self.part, option)
-                with suppress(
-                    PlannerError
-                ):  # what is only compared may have no integers
-                    moves = false_reports(self.kind.law(self.deployed, mechanism))
+                # What is only compared may have no integers.
+                with suppress(PlannerError):
+                    law = self.kind.law(self.deployed, mechanism)
+                    moves = false_reports(law)
             moved.append(None if moves is None else moves.most)
         return moved
 
@@ -274,7 +275,9 @@ class QuestionPlan(WithDataFrame):
     def moves(self) -> FalseReports | None:
         """What one false report does to the estimates of what is deployed."""
         sampling = self.fact(SamplingPlan)
-        return false_reports(self.law) if sampling is None else sampling.moves
+        if sampling is not None:  # it has two reports a person, which go together
+            return sampling.moves
+        return false_reports(self.law)
 
     @property
     def curve(self) -> Curve:
@@ -470,13 +473,15 @@ class QuestionPlan(WithDataFrame):
         standard_errors = None
         if levels is not None:
             standard_errors = levels.standard_errors
+        # Rounded down: fewer people hide less.
+        people = max(1, int(self.part.everybody * group))
         return outsider_view(
-            self.deployed,
-            self.mechanism,
-            max(1, int(self.part.everybody * group)),
-            standard_errors,
-            delta,
-            self.part.fraction,
+            question=self.deployed,
+            mechanism=self.mechanism,
+            people=people,
+            standard_errors=standard_errors,
+            delta=delta,
+            fraction=self.part.fraction,
         )
 
     @property
@@ -507,6 +512,7 @@ def plan_question(part: AnyPart) -> QuestionPlan:
         remedy = "Ask for a mechanism by its name to see why."
         raise InputError("mechanism", name, "one that can be planned", remedy)
     mechanism = kind.deployed(part, chosen)
+    # Tiny budgets are rounded visibly: the plan states what the integers do.
     planned = kind.as_deployed(part, chosen)
     compared = [planned]
     for option in options:
@@ -574,12 +580,12 @@ def budget_curve(
     if question.fact(ByLevel) and not question.fact(Padded):
         levels = policy.names
     return what_if.frontier_of(
-        question.curve,
-        levels,
-        allowed,
-        part.people,
-        part.everybody,
-        part.fraction,
+        curve=question.curve,
+        names=levels,
+        scales=allowed,
+        asked=part.people,
+        everybody=part.everybody,
+        fraction=part.fraction,
         level=level,
         tolerance=tolerance,
     )

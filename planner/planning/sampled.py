@@ -71,14 +71,18 @@ class SamplingPlan:
     def limited_by(self) -> str:
         """What keeps the error from being smaller: ``"cap"`` or ``"budgets"``."""
         cap = self.question.sampling.cap
-        return "cap" if self.mechanism.sampling >= cap * (1 - 1e-8) else "budgets"
+        # The search ends within a few last digits of the cap.
+        if self.mechanism.sampling >= cap * (1 - 1e-8):
+            return "cap"
+        return "budgets"
 
     @property
     def counts(self) -> tuple[int, ...]:
         """How many people are expected to have each value, shape ``(V,)``."""
-        return tuple(
-            count for level in self.question.levels for count in level.yes_counts
-        )
+        counts: list[int] = []
+        for level in self.question.levels:
+            counts.extend(level.yes_counts)
+        return tuple(counts)
 
     @property
     def budgets(self) -> tuple[float, ...]:
@@ -88,6 +92,7 @@ class SamplingPlan:
     @property
     def others(self) -> tuple[int, ...]:
         """How many others have each value at least, whoever is taken out of them."""
+        # Fewer than there are promise no less than is true: fewer people hide less.
         return tuple(min(max(0, count - 1), MAX_SAMPLED) for count in self.counts)
 
     @property
@@ -98,11 +103,12 @@ class SamplingPlan:
     @property
     def released_epsilon(self) -> float:
         """Smallest budget at ``delta`` if the estimates alone are released; ``inf`` above 50."""
-        mechanism = self.mechanism
-        released = sampling_privacy.released_delta
-        everyone = mechanism.everyone_has_value
+        # Delta as a function of epsilon alone, for the people and the sampling that are planned.
         curve = partial(
-            released, self.others, mechanism.sampling, everyone_has_value=everyone
+            sampling_privacy.released_delta,
+            self.others,
+            self.mechanism.sampling,
+            everyone_has_value=self.mechanism.everyone_has_value,
         )
         return sampling_privacy.smallest_epsilon(curve, self.delta)
 
@@ -119,11 +125,10 @@ class SamplingPlan:
         ``z sqrt(c (1 - pi_s) / pi_s)``: the exact standard deviation times the normal
         quantile, an approximation for counts below about 10.
         """
-        sampling = self.mechanism.sampling
-        spread = np.sqrt(
-            np.array(self.counts, dtype=np.float64) * (1 - sampling) / sampling
-        )
-        return normal_quantile(0.975) * spread
+        sampling = self.mechanism.sampling  # pi_s
+        counts = np.array(self.counts, dtype=np.float64)  # c
+        variances = counts * (1 - sampling) / sampling
+        return normal_quantile(0.975) * np.sqrt(variances)
 
     @property
     def law(self) -> CollectedLaw:
@@ -132,18 +137,14 @@ class SamplingPlan:
         levels = self.question.plain_levels
         sampling, zero, decoys = round_die(drawn.sampling, drawn.zero, drawn.decoys)
         everyone = drawn.everyone_has_value
+        # The first budget is that of "none of the values", which is no level of the question.
+        none_epsilon = self.budgets[0]
+        guarantee = self.guarantee()
         shape = DieCollected(
-            levels,
-            sampling,
-            zero,
-            tuple(decoys),
-            self.budgets[0],
-            everyone,
-            self.guarantee(),
+            levels, sampling, zero, tuple(decoys), none_epsilon, everyone, guarantee
         )
-        return CollectedLaw(
-            "", "sampling-privacy", ItemOrNoneCollected(levels, everyone), shape
-        )
+        asked = ItemOrNoneCollected(levels, everyone)
+        return CollectedLaw("", "sampling-privacy", asked, shape)
 
     def guarantee(self) -> Document:
         """What a parameter file says of the three views, as plain JSON types.

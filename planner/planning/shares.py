@@ -97,7 +97,9 @@ class Allocation:
         """
         if self.best_each.value >= self.value:
             return "split"
-        return "one-each" if self.best_each.asked == 1 else "some-each"
+        if self.best_each.asked == 1:
+            return "one-each"
+        return "some-each"
 
 
 def allocate(
@@ -141,20 +143,33 @@ def allocate(
         raise InputError("questions", list(names), allowed, remedy)
     shares, errors, bound = search_shares(curves)
     value = float(_weights(curves) @ errors)
-    bound = min(bound, value)
-    gap = (value - bound) / abs(bound) if bound else float(np.inf)
+    bound = min(bound, value)  # rounding may leave it above what is reached
+    gap = float(np.inf)
+    if bound:
+        gap = (value - bound) / abs(bound)
+    # A gap that is no number is no proof either.
     if all(curve.convex for curve in curves) and not gap <= _PROVEN:
         raise ConvergenceError(
             f"The shares are proven optimal only to {gap:.1e}",
             "Bring weights and budgets of the questions closer together.",
         )
-    alone = curves if alone is None else alone
+    if alone is None:
+        alone = curves
     best = best_some_each(alone)
     some = best
     if asked is not None and asked != best.asked:
         number = whole_number("asked", asked, 1, len(curves))
         some = some_each(alone, number)
-    return Allocation(names, shares, errors, value, bound, gap, some, best)
+    return Allocation(
+        names=names,
+        shares=shares,
+        errors=errors,
+        value=value,
+        lower_bound=bound,
+        relative_gap=gap,
+        some_each=some,
+        best_each=best,
+    )
 
 
 def best_some_each(curves: Sequence[Curve]) -> SomeEach:

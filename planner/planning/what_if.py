@@ -191,7 +191,9 @@ def frontier_of(  # noqa: PLR0913 - the curve, its points, and its people
     """
     options = dict[float, Option]()
     failures = list[PlannerError]()
-    for scale in sorted(scales.tolist(), key=lambda scale: abs(log(scale))):
+    # From the budgets as they are outwards: of what fails the nearest failure is told.
+    nearest_first = sorted(scales.tolist(), key=lambda scale: abs(log(scale)))
+    for scale in nearest_first:
         try:
             options[scale] = curve.at(scale, level=level, tolerance=tolerance)
         except (InputError, SolverError) as error:  # budgets too small or too large
@@ -208,11 +210,11 @@ def frontier_of(  # noqa: PLR0913 - the curve, its points, and its people
         proof = getattr(option.law, "certificate", None)
         gaps.append(inf if proof is None else proof.relative_gap)
     return Frontier(
-        names,
-        np.array(sorted(options)),
-        np.sqrt(totals),
-        np.sqrt(level_errors),
-        max(gaps),
+        names=names,
+        scale=np.array(sorted(options)),
+        total_error=np.sqrt(totals),
+        level_errors=np.sqrt(level_errors),
+        largest_gap=max(gaps),
     )
 
 
