@@ -177,8 +177,9 @@ def natural_high(problem: DesignProblem) -> float:
 
 
 def few_high_types(problem: DesignProblem) -> Whole:
-    """All types of at most three items on the high side, of two or one where these are many.
+    """Types of none, one, two or three items on the high side, as long as they are few enough.
 
+    Those of none are always there; those of one more only if they are at most ``most`` themselves.
     At large budgets hardly any other is needed. Of one level alone ``m / (1 + e^rise)`` items stand
     high: where these are many in all, and levels too, types of few are not worth their program.
     """
@@ -189,7 +190,8 @@ def few_high_types(problem: DesignProblem) -> Whole:
     if natural_high(problem) > _FEW_HIGH:
         most = min(most, _LISTED / rank**2)
     counts = np.zeros((1, m.size), dtype=np.int64)
-    tables = [np.column_stack([np.arange(len(low)), np.zeros((len(low), m.size), int)])]
+    all_low = np.zeros((len(low), m.size), int)
+    types_by_number_high = [np.column_stack([np.arange(len(low)), all_low])]
     for _ in range(_MOST_HIGH):
         added = counts[:, None] + np.eye(m.size, dtype=np.int64)
         counts = distinct_rows(added.reshape(-1, m.size))
@@ -197,9 +199,11 @@ def few_high_types(problem: DesignProblem) -> Whole:
         if len(low) * len(counts) > most:
             break
         for window, rise in enumerate(high - low):
-            some = counts[(counts[:, rise <= 0] == 0).all(axis=1)]
-            tables.append(np.column_stack([np.full(len(some), window), some]))
-    return np.vstack(tables)
+            # A level whose low and high are the same in this window has no high side.
+            possible = counts[(counts[:, rise <= 0] == 0).all(axis=1)]
+            of_window = np.full(len(possible), window)
+            types_by_number_high.append(np.column_stack([of_window, possible]))
+    return np.vstack(types_by_number_high)
 
 
 def split_types(problem: DesignProblem) -> Whole:
@@ -450,9 +454,9 @@ class Priced:
         hessian = self._hessian(window, core)
         hessian = hessian * width[:, :, None] * width[:, None, :]
         nu = np.where(wide, _curvatures(hessian), 0.0)
-        bent = hessian.copy()
+        concave = hessian.copy()
         diagonal = np.arange(self.m.size)
-        bent[:, diagonal, diagonal] -= 2 * nu
+        concave[:, diagonal, diagonal] -= 2 * nu
 
         def raised(y: Array) -> tuple[Array, Array]:
             value, slope = self._value_and_slope(window, start + width * y, core)
@@ -460,7 +464,7 @@ class Priced:
             return value, slope * width + nu * (1 - 2 * y)
 
         y = np.where(wide, 0.5, 0.0)
-        y = _peak(y, raised(y)[1], bent, wide)
+        y = _peak(y, raised(y)[1], concave, wide)
         value, slope = raised(y)
         above_it = np.where(slope > 0, slope * (1 - y), -slope * y).sum(
             axis=1
@@ -500,23 +504,25 @@ def _curvatures(hessian: Array) -> Array:
     return np.asarray(largest[:, None] * root**2 / 2)
 
 
-def _peak(y: Array, slope: Array, bent: Array, wide: Flags) -> Array:
-    """About where concave quadratics of these slopes at ``y`` are largest, side by side.
+def _peak(y: Array, slope: Array, hessian: Array, wide: Flags) -> Array:
+    """About where concave quadratics are largest in ``[0, 1]^t``, each by coordinate ascent.
 
-    A tangent plane may touch anywhere: the nearer, the closer is its bound.
+    ``slope``, ``(n, t)``, are their gradients at ``y`` and ``hessian``, ``(n, t, t)``, their second
+    derivatives; only coordinates that are ``wide``, more than a point, move. A tangent plane may
+    touch anywhere: the nearer to the peak, the closer is its bound.
     """
     y = y.copy()
     for _ in range(_SWEEPS):
         for i in range(y.shape[1]):
             # Newton's step on this side alone: a parabola's peak, as far as the box goes.
             here = y[:, i]
-            curve = bent[:, i, i]
+            curve = hessian[:, i, i]
             to_peak = -slope[:, i] / np.minimum(curve, -1e-300)
             step = np.where(curve < 0, to_peak, 0.0)
             inside = np.clip(here + step, 0, 1)
             step = np.where(wide[:, i], inside - here, 0.0)
             y[:, i] += step
-            slope = slope + bent[:, :, i] * step[:, None]
+            slope = slope + hessian[:, :, i] * step[:, None]
     return y
 
 

@@ -70,13 +70,14 @@ class Relaxed(NamedTuple):
 
     ``bounds``: errors per item that no mechanism undercuts, for the weights that are solved and
     those that are asked for. ``people``: least favourable shares, or those assumed. Of the ``k``
-    windows: their share of the reports, ``(k,)``, the mean of their types' ``u``, ``(k, t)``, and
-    its covariance, ``(k, t, t)``. ``within`` is ``d``, ``shared`` is ``S``.
+    windows: the ``mass`` of their types, ``sum theta_o / w_o`` up to a factor, ``(k,)``, the mean of
+    ``u`` over them, ``(k, t)``, and its covariance, ``(k, t, t)``. ``within`` is ``d``, ``shared``
+    is ``S``.
     """
 
     bounds: Array
     people: Array
-    reports: Array
+    mass: Array
     mean: Array
     varied: Array
     within: Array
@@ -172,11 +173,11 @@ def explicit(problem: DesignProblem) -> Relaxed:
     people = middle / middle.sum()
     q = middle / root
     mean = root[None] / c
-    reports = np.ones(1)
+    mass = np.ones(1)
     if f.size > _EXACT_LEVELS:
         bounds = _bounds(problem, d, d, d, total, people)
         none = np.zeros((1, 0, 0))
-        return Relaxed(bounds, people, reports, mean, none, d, none[0])
+        return Relaxed(bounds, people, mass, mean, none, d, none[0])
 
     shared = np.outer(q, q) / both - np.diag(d)
     turned = np.eye(f.size) - np.outer(root, people / root)
@@ -189,7 +190,7 @@ def explicit(problem: DesignProblem) -> Relaxed:
     across = spread * q
     varied = np.diag(spread) - np.outer(across, across) / (spread @ q**2)
     varied = varied[None] / problem.items
-    return Relaxed(bounds, people, reports, mean, varied, d, shared)
+    return Relaxed(bounds, people, mass, mean, varied, d, shared)
 
 
 def _bounds(
@@ -280,8 +281,8 @@ class Forms:
         self.columns[np.broadcast_to(flat_boxes[:, None], self.columns.shape)] = 0
         self.bounded[flat_boxes] = False
         self.flat = np.pad(flat, ((0, 0), (0, 1)))
-        self.put = np.eye(t + 1) * ~self.flat[:, None]
-        self.put[:, :t, t] = np.where(flat, low, 0)
+        self.substitution = np.eye(t + 1) * ~self.flat[:, None]
+        self.substitution[:, :t, t] = np.where(flat, low, 0)
         self.assumed = problem.prior is not None
         self.people = m / problem.items
         if problem.prior is not None:
@@ -406,7 +407,9 @@ class Forms:
     def _inverse(self, point: _Point) -> Array:
         """Of these matrices: moments of types, up to a factor."""
         return np.asarray(
-            self.put @ np.linalg.inv(self._forms(point)) @ self.put.transpose(0, 2, 1)
+            self.substitution
+            @ np.linalg.inv(self._forms(point))
+            @ self.substitution.transpose(0, 2, 1)
         )
 
     def _summed(
@@ -415,7 +418,9 @@ class Forms:
         forms = (columns * sizes[:, None]) @ columns.transpose(0, 2, 1)
         forms[:, -1, -1] += (sizes * half).sum(axis=1)
         forms += shared
-        return np.asarray(self.put.transpose(0, 2, 1) @ forms @ self.put)
+        return np.asarray(
+            self.substitution.transpose(0, 2, 1) @ forms @ self.substitution
+        )
 
     def _square(self, point: _Point) -> Array:
         """``A' A``, of ``N u``."""
@@ -593,9 +598,10 @@ class Forms:
         )
 
     def _of_windows(self, inverse: Array, mu: float) -> tuple[Array, Array, Array]:
-        """Of the determinants: slopes by ``x`` and ``y``, and minus their second derivatives.
+        """Of ``mu`` times the determinants: slopes by ``x`` and ``y``, minus second derivatives.
 
-        Those by two of them, ``(k, c, c)``, and by ``S`` and one of them, ``(k, n, c)``. A window's
+        Those by two of them, ``(k, c, c)``, and by ``S`` and one of them, ``(k, n, c)``: ``k``
+        windows, ``n`` entries of ``S``, and ``c`` over the ``x`` and then the ``y``. A window's
         form is ``F = P' S P + sum_c s_c x_c (v_c v_c' - h_c e e')``, ``s_c`` the signs, ``h_c`` the
         squared half widths and ``e`` the last corner. So with ``B = F^-1`` the slope of
         ``log det F`` by ``x_c`` is ``s_c (v_c' B v_c - h_c e' B e)``; minus its second derivatives
@@ -619,18 +625,18 @@ class Forms:
         product = columns.transpose(0, 2, 1) @ moved  # v_c' B v_b
         rise = mu * sign * (np.diagonal(product, axis1=1, axis2=2) - half * corner)
         both_half = half[:, :, None] * half[:, None]
-        mixed = product**2 + both_half * corner[:, :, None] ** 2
+        own = product**2 + both_half * corner[:, :, None] ** 2
         crossed = half[:, :, None] * last[:, None] ** 2
         crossed = crossed + half[:, None] * last[:, :, None] ** 2
-        mixed -= crossed
-        mixed *= mu * np.outer(sign, sign)
+        own -= crossed
+        own *= mu * np.outer(sign, sign)
         # A level with one value has no column: a 1 on the diagonal keeps its unknown at rest.
-        put = np.abs(columns).sum(axis=1) == 0
-        mixed += np.eye(sign.size) * put[:, None]
+        without_column = np.abs(columns).sum(axis=1) == 0
+        own += np.eye(sign.size) * without_column[:, None]
         ends = (side[:, i] * side[:, j])[:, :, None]
-        across = seen_moved[:, i] * seen_moved[:, j] - ends * half[:, None]
+        with_shared = seen_moved[:, i] * seen_moved[:, j] - ends * half[:, None]
         twice = np.where(i == j, 1.0, 2.0)
-        return rise, mixed, across * (mu * twice)[:, None] * sign
+        return rise, own, with_shared * (mu * twice)[:, None] * sign
 
     def _solved(self, H: Array, g: Array, fixed: int) -> Array:
         """``H x = g``, people's shares summing to 1: where they bend it upwards they stay."""
@@ -694,25 +700,28 @@ class Forms:
             total,
             people,
         )
-        (reports, mean, varied) = self._moments(forms)
+        (mass, mean, varied) = self._moments(forms)
         shared = self.turn @ point.shared @ self.turn.T
-        return Relaxed(bounds, people, reports, mean, varied, within, shared)
+        return Relaxed(bounds, people, mass, mean, varied, within, shared)
 
     def _moments(self, forms: Array) -> tuple[Array, Array, Array]:
-        """Of types: reports, up to a factor, and mean and covariance of ``u``.
+        """Of the best types of each window: mass up to a factor, and mean and covariance of ``u``.
 
-        About, where digits are used up.
+        Where the bound is reached ``mu F^-1`` is ``sum_o (theta_o / w_o) (u_o, 1) (u_o, 1)'`` over
+        the window's types, by stationarity in ``S``. Its corner is the mass; the rest, divided by
+        it, second moments. They only say where types are looked for, so that it does no harm that
+        they are rough where digits are used up.
         """
         t = self.root.size
         values, axes = np.linalg.eigh(forms)
         sizes = np.sqrt(np.maximum(values, SLACK * values[:, -1:]))
-        axes = self.put @ (axes / sizes[:, None])
+        axes = self.substitution @ (axes / sizes[:, None])
         inverse = axes @ axes.transpose(0, 2, 1)
-        reports = inverse[:, t, t]
-        mean = inverse[:, :t, t] / reports[:, None]
-        varied = inverse[:, :t, :t] / reports[:, None, None]
+        mass = inverse[:, t, t]
+        mean = inverse[:, :t, t] / mass[:, None]
+        varied = inverse[:, :t, :t] / mass[:, None, None]
         varied = varied - mean[:, :, None] * mean[:, None]
-        return reports, self.shift + self.unit * mean, self.unit**2 * varied
+        return mass, self.shift + self.unit * mean, self.unit**2 * varied
 
 
 @lru_cache(maxsize=4)
@@ -759,14 +768,14 @@ def _curvature(stack: Array, factors: Array) -> Array:
 def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
     """About ``size`` types, rows of window and counts, sampled round what the bound says they are.
 
-    Every window gets as many as its share of the people, two at least. Of ten draws for each those
+    Every window gets about as many as its share of the people, two at least. Of ten draws for each those
     are kept that are nearest to where the bound is reached: where ``(u' S u - sum_i d_i E_i) /
     (p . u)^2`` is least, with ``E_i = (high_i - u_i) (u_i - low_i)``.
     """
     rng = np.random.default_rng(0)
     m = problem.item_counts
     low, high = box_of(problem)
-    people_share = bound.reports * (bound.mean @ np.sqrt(m / problem.items))
+    people_share = bound.mass * (bound.mean @ np.sqrt(m / problem.items))
     kept_types = np.maximum(2, size * people_share / people_share.sum())
     rows = []
     for window, kept in enumerate(kept_types.astype(np.int64).tolist()):
