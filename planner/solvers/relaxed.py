@@ -70,9 +70,9 @@ class Relaxed(NamedTuple):
 
     ``bounds``: errors per item that no mechanism undercuts, for the weights that are solved and
     those that are asked for. ``people``: least favourable shares, or those assumed. Of the ``k``
-    windows: the ``mass`` of their types, ``sum theta_o / w_o`` up to a factor, ``(k,)``, the mean of
-    ``u`` over them, ``(k, t)``, and its covariance, ``(k, t, t)``. ``within`` is ``d``, ``shared``
-    is ``S``.
+    windows: the ``mass`` of their types, ``sum theta_o / w_o`` up to a factor, ``(k,)``, the mean
+    of ``u`` over them, ``(k, t)``, and its covariance, ``(k, t, t)``. ``within`` is ``d``,
+    ``shared`` is ``S``.
     """
 
     bounds: Array
@@ -406,11 +406,9 @@ class Forms:
 
     def _inverse(self, point: _Point) -> Array:
         """Of these matrices: moments of types, up to a factor."""
-        return np.asarray(
-            self.substitution
-            @ np.linalg.inv(self._forms(point))
-            @ self.substitution.transpose(0, 2, 1)
-        )
+        inverse = np.linalg.inv(self._forms(point))
+        transposed = self.substitution.transpose(0, 2, 1)
+        return np.asarray(self.substitution @ inverse @ transposed)
 
     def _summed(
         self, columns: Array, sizes: Array, half: Array, shared: Array
@@ -418,9 +416,8 @@ class Forms:
         forms = (columns * sizes[:, None]) @ columns.transpose(0, 2, 1)
         forms[:, -1, -1] += (sizes * half).sum(axis=1)
         forms += shared
-        return np.asarray(
-            self.substitution.transpose(0, 2, 1) @ forms @ self.substitution
-        )
+        transposed = self.substitution.transpose(0, 2, 1)
+        return np.asarray(transposed @ forms @ self.substitution)
 
     def _square(self, point: _Point) -> Array:
         """``A' A``, of ``N u``."""
@@ -625,18 +622,18 @@ class Forms:
         product = columns.transpose(0, 2, 1) @ moved  # v_c' B v_b
         rise = mu * sign * (np.diagonal(product, axis1=1, axis2=2) - half * corner)
         both_half = half[:, :, None] * half[:, None]
-        own = product**2 + both_half * corner[:, :, None] ** 2
+        own_block = product**2 + both_half * corner[:, :, None] ** 2
         crossed = half[:, :, None] * last[:, None] ** 2
         crossed = crossed + half[:, None] * last[:, :, None] ** 2
-        own -= crossed
-        own *= mu * np.outer(sign, sign)
+        own_block -= crossed
+        own_block *= mu * np.outer(sign, sign)
         # A level with one value has no column: a 1 on the diagonal keeps its unknown at rest.
         without_column = np.abs(columns).sum(axis=1) == 0
-        own += np.eye(sign.size) * without_column[:, None]
+        own_block += np.eye(sign.size) * without_column[:, None]
         ends = (side[:, i] * side[:, j])[:, :, None]
         with_shared = seen_moved[:, i] * seen_moved[:, j] - ends * half[:, None]
         twice = np.where(i == j, 1.0, 2.0)
-        return rise, own, with_shared * (mu * twice)[:, None] * sign
+        return rise, own_block, with_shared * (mu * twice)[:, None] * sign
 
     def _solved(self, H: Array, g: Array, fixed: int) -> Array:
         """``H x = g``, people's shares summing to 1: where they bend it upwards they stay."""
@@ -768,9 +765,9 @@ def _curvature(stack: Array, factors: Array) -> Array:
 def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
     """About ``size`` types, rows of window and counts, sampled round what the bound says they are.
 
-    Every window gets about as many as its share of the people, two at least. Of ten draws for each those
-    are kept that are nearest to where the bound is reached: where ``(u' S u - sum_i d_i E_i) /
-    (p . u)^2`` is least, with ``E_i = (high_i - u_i) (u_i - low_i)``.
+    Every window gets about as many as its share of the people, two at least. Of ten draws for each
+    those are kept that are nearest to where the bound is reached: where ``(u' S u - sum_i d_i E_i)
+    / (p . u)^2`` is least, with ``E_i = (high_i - u_i) (u_i - low_i)``.
     """
     rng = np.random.default_rng(0)
     m = problem.item_counts
