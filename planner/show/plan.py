@@ -31,6 +31,7 @@ from planner.show.blocks import (
     Figure,
     Heading,
     Table,
+    Tone,
     change,
     column,
     listed,
@@ -41,6 +42,7 @@ from planner.show.blocks import (
     said,
 )
 from planner.show.figures import (
+    Chart,
     explored_figure,
     ordered_figure,
     padding_figure,
@@ -63,6 +65,8 @@ _GROUPS_ARE_SEEN = (
 )
 _MOST_NAMED = 6  # levels, in a sentence
 _USUAL = 0.01  # what the people are counted for where no target is stated
+_SHOWN_SCALE = 0.0005  # a factor nearer to 1 is 1.000 in four digits
+_NOTHING_REACHED = 1e6  # times the people: an estimate that says nothing at all
 
 
 def plan_blocks(plan: SurveyPlan, *, details: bool = True) -> list[Block]:
@@ -78,27 +82,32 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     """What the questions share, and what a person spends."""
     survey = plan.survey
     blocks: list[Block] = [Heading(f"{survey.name}: {survey.users:,} people", level=1)]
-    if (
-        survey.ledger and not plan.ledger.collections
-    ):  # a misspelt name must not pass in silence
+    if survey.ledger and not plan.ledger.collections:
+        # A misspelt path opens an empty ledger, which must not pass in silence.
         blocks += said(
             [f"No collection is in {survey.ledger} yet: all budgets are left."], "note"
         )
     allocation = plan.allocation
     if allocation is not None:
-        design = design_sentence(plan, allocation), lots_sentence(plan)
-        blocks += [
-            *said([*design, *kinds.apart_sentences(plan)]),
-            _sharing(plan, allocation),
-        ]
+        blocks += said([design_sentence(plan, allocation), lots_sentence(plan)])
+        blocks += said(kinds.apart_sentences(plan))
+        blocks.append(_sharing(plan, allocation))
         blocks += said(
             [ALLOCATION_ERRORS, shares_sentence(plan, allocation)], rank="details"
         )
-    if allocation is not None or any(row.left < row.tolerated for row in plan.spending):
-        blocks += [_spending(plan)]
+    # One question with all its budget spends what its levels tolerate: no table is needed.
+    if allocation is not None or _ledger_leaves_less(plan):
+        blocks.append(_spending(plan))
     if plan.spending:
         blocks += said([spending_sentence(plan)], rank="details")
-    return blocks + (_groups(plan) if plan.survey.groups else [])
+    if survey.groups:
+        blocks += _groups(plan)
+    return blocks
+
+
+def _ledger_leaves_less(plan: SurveyPlan) -> bool:
+    """Whether earlier collections spent some of a budget that people tolerate."""
+    return any(row.left < row.tolerated for row in plan.spending)
 
 
 def _groups(plan: SurveyPlan) -> list[Block]:
@@ -121,11 +130,17 @@ def _groups(plan: SurveyPlan) -> list[Block]:
             )
             blocks += said([assumed], "note")
         blocks.append(Table(title, tuple(columns), "everybody"))
-        few = ", ".join(repr(group.value) for group in groups.values if group.small)
-        if few:
-            expected = f"Fewer than {SMALL_GROUP} people are expected in {few}."
+        small = []
+        for group in groups.values:
+            if group.small:
+                small.append(repr(group.value))
+        if small:
+            expected = (
+                f"Fewer than {SMALL_GROUP} people are expected in {', '.join(small)}."
+            )
             blocks += said([expected], "note")
-    return [*blocks, *said([_GROUPS_ARE_SEEN], "note")]
+    blocks += said([_GROUPS_ARE_SEEN], "note")
+    return blocks
 
 
 def question_blocks(
@@ -135,32 +150,42 @@ def question_blocks(
 
     Without ``details`` what takes time and is among them alone is left out.
     """
-    blocks: list[Block] = [Heading(question.name)] if several else []
+    blocks: list[Block] = []
+    if several:
+        blocks.append(Heading(question.name))
     sampling = question.fact(SamplingPlan)
     if sampling is not None:
         return blocks + kinds.sampled_blocks(question, sampling)
-    apart = (
-        several
-        or question.part.share < 1
-        or question.part.fraction < 1
-        or question.question.of_mean
-    )
-    asked = f"{asked_sentence(question)} " if apart else ""
-    blocks += said([asked + _how(question)])
-    blocks += said([anchor_sentence(question)])
+    how = _how(question)
+    # Who answers goes without saying where everybody spends all of the budgets on one question
+    # of choices. A mean's people are said always: they are not the ones who send a value.
+    if several or not _is_asked_in_full(question) or question.question.of_mean:
+        how = f"{asked_sentence(question)} {how}"
+    blocks += said([how, anchor_sentence(question)])
     blocks += [headline(question), *kinds.round_blocks(question, details=details)]
     blocks += said([kinds.words(question).assumed(question)])
     blocks += said(cautions(question), "note")
     blocks += [*kinds.set_blocks(question), *kinds.related_blocks(question)]
+    # One target's people stand in the headline; of several it has the most alone.
+    in_headline = len(question.targets) == 1
     for target in question.targets:
-        sentence = target_sentence(
-            question, target, in_headline=len(question.targets) == 1
+        tone: Tone = "met" if target.met else "missed"
+        blocks += said(
+            [target_sentence(question, target, in_headline=in_headline)], tone
         )
-        blocks += said([sentence], "met" if target.met else "missed")
-    # An anchor is asked as its question is: what would help that one is said there.
-    advice = [] if question.question.anchor_of is not None else _advice(question)
+    advice = []
+    if question.question.anchor_of is None:
+        # An anchor is asked as its question is: what would help it is said there.
+        advice = _advice(question)
     blocks += said([*promises_of(question), kinds.cap_sentence(question), *advice])
-    return blocks + _details(question, advice) if details else blocks
+    if details:
+        blocks += _details(question, advice)
+    return blocks
+
+
+def _is_asked_in_full(question: QuestionPlan) -> bool:
+    """Whether everybody answers it, with all of its budgets."""
+    return question.part.share == 1 and question.part.fraction == 1
 
 
 def pictures(question: QuestionPlan) -> list[Block]:
@@ -170,14 +195,15 @@ def pictures(question: QuestionPlan) -> list[Block]:
     ranked = question.options
     planned = [option.name for option in ranked].index(question.deployed.mechanism)
     columns = (
-        column("mechanism", (option.title for option in ranked)),
+        column("mechanism", [option.title for option in ranked]),
         column(
             question.question.unit,
             [option.error for option in ranked],
             kinds.error_text(question),
             bars=True,
         ),
-        column("against the plan", (option.against for option in ranked), change),
+        column("against the plan", [option.against for option in ranked], change),
+        # The other side of a small error: a report that counts for much may lie for as much.
         column("one false report", map(_moved, question.swayed), str),
     )
     blocks: list[Block] = [
@@ -196,43 +222,43 @@ def pictures(question: QuestionPlan) -> list[Block]:
 
 
 def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
+    """Tables, proofs, prices and figures, after what everybody is shown."""
     blocks = pictures(question)
     levels = question.fact(ByLevel)
     if levels is not None:
-        in_round = kinds.in_round(question)
-        blocks += [Heading("Level by level", "details", 3), _levels(levels, in_round)]
+        blocks.append(Heading("Level by level", "details", 3))
+        blocks.append(_levels(levels, kinds.in_round(question)))
     report = kinds.words(question).report(question)
     moved = moves_sentence(question.moves)
     blocks += said([*report, unused_sentence(question), moved], rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
-    prices = (price for price in _prices(question) if price not in advice)
-    blocks += said([*prices, _one_sided(question)], rank="details")
+    for price in _prices(question):
+        if price not in advice:  # the best price may stand above as advice
+            blocks += said([price], rank="details")
+    blocks += said([_one_sided(question)], rank="details")
     return [*blocks, *_figures(question)]
 
 
 def _moved(most: float | None) -> str:
     """By how much one false report moves an estimate; empty if unknown."""
-    return "" if most is None else reach_up(most)
+    if most is None:
+        return ""
+    return reach_up(most)
 
 
 def asked_sentence(question: QuestionPlan) -> str:
     """Who answers, and with which share of the budgets."""
-    part = (
-        ""
-        if question.part.share == 1
-        else f", with {percent(question.part.share)} of its budgets"
-    )
-    fewer = question.answering < question.part.people
-    drawn = question.part.people < question.part.everybody
-    asked = (
-        f"are asked, and about {question.answering:,} answer" if fewer else "answer it"
-    )
-    of_all = (
-        f" of {question.part.everybody:,} people, drawn at random,"
-        if drawn
-        else " people"
-    )
-    return f"{question.part.people:,}{of_all} {asked}{part}."
+    part = question.part
+    of_all = " people"
+    if part.people < part.everybody:
+        of_all = f" of {part.everybody:,} people, drawn at random,"
+    asked = "answer it"
+    if question.answering < part.people:  # of a number, where some send none
+        asked = f"are asked, and about {question.answering:,} answer"
+    budgets = ""
+    if part.share != 1:
+        budgets = f", with {percent(part.share)} of its budgets"
+    return f"{part.people:,}{of_all} {asked}{budgets}."
 
 
 def anchor_sentence(question: QuestionPlan) -> str:
@@ -285,33 +311,13 @@ def costs(plan: SurveyPlan) -> list[str]:
 
 def headline(question: QuestionPlan) -> Facts:
     """The figures that decide: the error, its share, the weakest level, people for the targets."""
-    in_round = kinds.in_round(question)
     facts = _errors(question)
     levels = question.fact(ByLevel)
+    # The error of one level alone is the headline's already.
     if levels is not None and len(levels.names) > 1:
-        errors = levels.standard_errors
-        name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
-        name = name if len({*map(people, errors)}) > 1 else "error of each answer"
-        seen = levels.detectable
-        absent = "rarer answers look absent"
-        means = "" if seen is None else f"seen from {percent(seen.max())}: {absent}"
-        facts.append(
-            Fact(f"{name}{in_round}", f"{people(errors.max())} people", meaning=means)
-        )
-    needed = [people_needed.users for people_needed in question.targets] or [
-        question.people_for(_USUAL)
-    ]
-    for_what = (
-        "the targets"
-        if question.targets
-        else f"an error of {percent(_USUAL)}{in_round}"
-    )
-    for_what += "" if question.drawn_error is None else " among those asked"
-    finite = [people_needed for people_needed in needed if people_needed is not None]
-    never = "no number is enough, as long sets are cut"
-    figure = f"{max(finite):,}" if len(finite) == len(needed) else never
-    means = f"{question.part.everybody:,} are asked"
-    return Facts((*facts, Fact(f"people needed for {for_what}", figure, meaning=means)))
+        facts.append(_least_exact_level(levels, kinds.in_round(question)))
+    facts.append(_people_needed(question))
+    return Facts(tuple(facts))
 
 
 def tiles(plan: SurveyPlan, alone: Sequence[QuestionPlan]) -> Facts:
@@ -327,57 +333,112 @@ def tiles(plan: SurveyPlan, alone: Sequence[QuestionPlan]) -> Facts:
     return Facts(tuple(facts))
 
 
+def _least_exact_level(levels: ByLevel, in_round: str) -> Fact:
+    """The largest error of a count, and from which share on such an answer is seen at all."""
+    errors = levels.standard_errors
+    name = f"least exact, an answer of {levels.names[errors.argmax()]!r}"
+    if len(set(map(people, errors))) == 1:
+        # No level is named where all errors are written alike.
+        name = "error of each answer"
+    meaning = ""
+    if levels.detectable is not None:
+        seen_from = percent(levels.detectable.max())
+        meaning = f"seen from {seen_from}: rarer answers look absent"
+    return Fact(f"{name}{in_round}", f"{people(errors.max())} people", meaning=meaning)
+
+
+def _people_needed(question: QuestionPlan) -> Fact:
+    """The most people that a target takes; where there is none, those for a usual error.
+
+    Errors fall as one over the root of the people, but the bias of sets that are cut does not:
+    where it is larger than a target, no number of people is enough.
+    """
+    if question.targets:
+        for_what = "the targets"
+        needed = [target.users for target in question.targets]
+    else:
+        for_what = f"an error of {percent(_USUAL)}{kinds.in_round(question)}"
+        needed = [question.people_for(_USUAL)]
+    if question.drawn_error is not None:
+        for_what += " among those asked"
+    most = 0
+    for users in needed:
+        if users is None:
+            figure = "no number is enough, as long sets are cut"
+            break
+        most = max(most, users)
+    else:
+        figure = f"{most:,}"
+    meaning = f"{question.part.everybody:,} are asked"
+    return Fact(f"people needed for {for_what}", figure, meaning=meaning)
+
+
 def _errors(question: QuestionPlan) -> list[Fact]:
     """The error and its share, of one round if it is asked again, and then of what else."""
-    again = question.again
     part = question.part
     in_round = kinds.in_round(question)
-    unit = " people" * (not question.question.of_mean)
-    name = f"{kinds.objective_name(question)}{in_round}"
     in_unit = kinds.error_text(question)
-    error = in_unit(question.total_error) + unit
-    typically = f"how far {kinds.words(question).off(question.question)}, typically"
-    facts = [Fact(name, error, kinds.answers(question), typically)]
-    share = percent(question.error_share)
-    whole = f"the same, of {number(part.whole)}"
-    facts.append(
-        Fact(f"as a share of {kinds.share_of(question)}", share, meaning=whole)
-    )
+    unit = " people"
+    if question.question.of_mean:  # which the values of a mean have in them
+        unit = ""
+    facts = [
+        Fact(
+            f"{kinds.objective_name(question)}{in_round}",
+            f"{in_unit(question.total_error)}{unit}",
+            kinds.answers(question),
+            f"how far {kinds.words(question).off(question.question)}, typically",
+        ),
+        Fact(
+            f"as a share of {kinds.share_of(question)}",
+            percent(question.error_share),
+            meaning=f"the same, of {number(part.whole)}",
+        ),
+    ]
+    # The headline is of rare answers. A common one's error is larger, as those who have an
+    # answer add variance of their own.
     common = question.error_if_common
     if common is not None:
         name = f"of an answer that everybody has{in_round}"
-        facts.append(Fact(name, in_unit(common) + unit))
-    if (drawn := question.drawn_error) is not None:
-        of_half = percent(drawn / part.whole)
-        facts.append(
-            Fact("of people drawn at random, at most", f"{in_unit(drawn)} ({of_half})")
-        )
+        facts.append(Fact(name, f"{in_unit(common)}{unit}"))
+    # What a sample misses is no error of these people's mean: it stands apart.
+    drawn = question.drawn_error
+    if drawn is not None:
+        figure = f"{in_unit(drawn)} ({percent(drawn / part.whole)})"
+        facts.append(Fact("of people drawn at random, at most", figure))
+    again = question.again
     rounds = question.question.rounds
     if again is None or rounds is None:
         return facts
-    which = f"if answers stay / {kinds.drawn_anew(rounds)}", "likewise"
-    for (name, *both), said_of in zip(again.beside, which, strict=True):
-        stays, anew = (in_unit(part.total(variance)) for variance in both)
-        facts.append(Fact(f"{name}, {said_of}", f"{stays} / {anew}{unit}"))
+    # An average over rounds and a change between them depend on how many people change their
+    # answers: the two extremes are shown. The second row need not spell them out again.
+    whose = (f"if answers stay / {kinds.drawn_anew(rounds)}", "likewise")
+    for (name, stays, anew), condition in zip(again.beside, whose, strict=True):
+        if_stays = in_unit(part.total(stays))
+        if_anew = in_unit(part.total(anew))
+        facts.append(Fact(f"{name}, {condition}", f"{if_stays} / {if_anew}{unit}"))
     return facts
 
 
 def cautions(question: QuestionPlan) -> list[str]:
     """What a reader should be told before the figures are believed."""
-    sentences = list[str]()
+    sentences = []
     name, epsilon = question.least_protected
     if epsilon > LARGE_EPSILON:
         sentences.append(
             f"A report may change the odds of an answer of {name!r} against another "
             f"{factor_up(epsilon)}-fold, next to no protection."
         )
+    # Intervals take estimates for normal, which sums of few reports are not.
     reporting = question.part.in_round(question.planned)[0].people
     if reporting < FEW_PEOPLE:
         sentences.append(
             f"Only {reporting:,} people are asked{kinds.in_round(question)}: noise outweighs their "
             f"answers, and intervals are made for {FEW_PEOPLE} people or more."
         )
-    return [*sentences, *filter(None, [_drowned(question)])]
+    drowned = _drowned(question)
+    if drowned:
+        sentences.append(drowned)
+    return sentences
 
 
 def target_sentence(
@@ -388,7 +449,9 @@ def target_sentence(
     The people needed are left out if they stand ``in_headline``.
     """
     verdict = "met" if answer.met else "MISSED"
-    reached = percent(answer.reached) if answer.reached < 1e6 else "nothing"
+    reached = "nothing"
+    if answer.reached < _NOTHING_REACHED:
+        reached = percent(answer.reached)
     target = f"{_wanted(answer)}{kinds.in_round(question)}"
     text = f"Target, {target}: {verdict}, reached {reached}."
     if answer.power is not None and answer.groups is not None:
@@ -400,20 +463,28 @@ def target_sentence(
         )
     if answer.met:
         return text
-    instead = (
-        "no number of people would do, as truncated or missing answers bias the result"
-    )
-    if answer.users is not None:
-        instead = "ask more people" if in_headline else f"ask {answer.users:,} people"
+    instead = _people_instead(answer, in_headline=in_headline)
     return f"{text} {budgets_sentence(question, answer)} Or {instead}."
 
 
+def _people_instead(answer: TargetAnswer, *, in_headline: bool) -> str:
+    """How many people would meet a missed target at the budgets as they are."""
+    if answer.users is None:  # a bias is larger than the target
+        return "no number of people would do, as truncated or missing answers bias the result"
+    if in_headline:
+        return "ask more people"
+    return f"ask {answer.users:,} people"
+
+
 def _wanted(answer: TargetAnswer) -> str:
+    """What a target demands, in words."""
     target = answer.target
-    share = percent(answer.target.value)
+    share = percent(target.value)
     if answer.of_mean:
         return f"error of the mean at most {share} of half the range"
-    of_level = "" if target.level is None else f" of {target.level!r}"
+    of_level = ""
+    if target.level is not None:
+        of_level = f" of {target.level!r}"
     if target.kind == "detect":
         return f"every item{of_level} detectable from {share} of the people"
     if target.kind == "difference":
@@ -430,13 +501,14 @@ def _wanted(answer: TargetAnswer) -> str:
 def budgets_sentence(question: QuestionPlan, answer: TargetAnswer) -> str:
     """Which budgets would meet a missed target, or why none do; empty for one that is met."""
     if answer.budgets is not None:
-        kept = question.part.share < 1 or question.part.fraction < 1
+        kept = not _is_asked_in_full(question)
         return smallest_sentence(answer.budgets, answer.in_file, kept=kept)
-    nothing = (
+    if answer.met:
+        return ""
+    return (
         "Which budgets would be enough is not computed for questions like this one: plan with "
         "larger ones to see."
     )
-    return "" if answer.met else nothing
 
 
 def smallest_sentence(
@@ -457,67 +529,110 @@ def smallest_sentence(
     >>> print(smallest_sentence(smallest_budgets(policy, 10_000, Target(error=0.02))))
     These are the smallest budgets in proportion that meet the targets with IDUE opt0: ...
     """
-    option = answer.option
     if not answer.possible:
-        reached = zip(answer.reached, answer.targets, strict=True)
-        least, target = max(reached, key=lambda ratio: ratio[0] / ratio[1].value)
-        cause = f"even at budgets up to {answer.policy.epsilons.max():.4g}"
-        if answer.truncation >= target.value:
-            cause = f"long sets are cut ({option.note}): whatever the budgets"
-        elif answer.sampling >= target.value:
-            cause = f"asking only some of the people leaves an error of {percent(answer.sampling)}"
-            return f"Impossible, because {cause}."
-        floor = percent(least) if least < 1 else "no share at all"
-        return f"Impossible, because {cause}, the best is {floor}; wanted: {percent(target.value)}."
-    opening = "These budgets meet the targets"
-    if answer.lowest:
-        opening = "The targets are met even with next to no budget"
-    elif answer.proven:
-        form = "" if option.of_all else f" with {_short(CATALOGUE[option.name].label)}"
-        opening = (
-            f"These are the smallest budgets in proportion that meet the targets{form}"
-        )
-    named = _named_budgets(answer, in_file)
-    factor = f"a little {'more' if answer.scale > 1 else 'less'} than they are"
-    if abs(answer.scale - 1) >= 0.0005:  # of four digits
-        factor = f"{digits_up(answer.scale)} times what they are"
-    if answer.saturated:
-        factor += ", or where more buys nothing"
-    note = f", {option.note}" if option.note else ""
+        return _impossible(answer)
+    # What stays beyond budgets: the part of sets that is cut, for example.
+    note = ""
+    if answer.option.note:
+        note = f", {answer.option.note}"
+    opening = _opening(answer)
     if in_file is not None:
         opening += ", as the survey file states them"
-    shares = " while its shares of budgets and people stay as they are" if kept else ""
-    return f"{opening}{shares}: {listed(named, _MOST_NAMED)} ({factor}){note}."
+    if kept:
+        opening += " while its shares of budgets and people stay as they are"
+    named = listed(_named_budgets(answer, in_file), _MOST_NAMED)
+    return f"{opening}: {named} ({_scale_in_words(answer)}){note}."
+
+
+def _impossible(answer: BudgetAnswer) -> str:
+    """Why no budgets meet the targets: the cause that no budget removes, if there is one.
+
+    Of several targets the one is named that is missed by the largest factor.
+    """
+    reached = zip(answer.reached, answer.targets, strict=True)
+    least, target = max(reached, key=lambda pair: pair[0] / pair[1].value)
+    cause = f"even at budgets up to {answer.policy.epsilons.max():.4g}"
+    if answer.truncation >= target.value:
+        cause = f"long sets are cut ({answer.option.note}): whatever the budgets"
+    elif answer.sampling >= target.value:
+        missed = percent(answer.sampling)
+        return f"Impossible, because asking only some of the people leaves an error of {missed}."
+    floor = "no share at all"
+    if least < 1:
+        floor = percent(least)
+    return f"Impossible, because {cause}, the best is {floor}; wanted: {percent(target.value)}."
+
+
+def _opening(answer: BudgetAnswer) -> str:
+    """What is claimed of budgets that meet the targets: that they are smallest only if proven.
+
+    The proof is of one form of mechanisms, which is named, unless its bound is of them all.
+    """
+    if answer.lowest:
+        return "The targets are met even with next to no budget"
+    if not answer.proven:
+        return "These budgets meet the targets"
+    form = ""
+    if not answer.option.of_all:
+        form = f" with {_short(CATALOGUE[answer.option.name].label)}"
+    return f"These are the smallest budgets in proportion that meet the targets{form}"
+
+
+def _scale_in_words(answer: BudgetAnswer) -> str:
+    """How much larger or smaller the budgets are than they are now."""
+    if abs(answer.scale - 1) >= _SHOWN_SCALE:
+        factor = f"{digits_up(answer.scale)} times what they are"
+    elif answer.scale > 1:
+        factor = "a little more than they are"
+    else:
+        factor = "a little less than they are"
+    if answer.saturated:
+        # Such a level gets the budget from which on its error falls no further, not the factor.
+        factor += ", or where more buys nothing"
+    return factor
 
 
 def _named_budgets(
     answer: BudgetAnswer, in_file: Sequence[FileBudget] | None
 ) -> list[str]:
-    """Budgets with the names of their levels; of a joint question with those of its parts."""
+    """Budgets with the names of their levels; of a joint question with those of its parts.
+
+    They are rounded up: rounded down they would no longer meet the targets.
+    """
+    named = []
     if in_file is None:
-        pairs = zip(answer.policy.names, answer.policy.epsilons.tolist(), strict=True)
-        return [f"{name} {digits_up(epsilon)}" for name, epsilon in pairs]
-    if not in_file:
+        policy = answer.policy
+        for name, epsilon in zip(policy.names, policy.epsilons.tolist(), strict=True):
+            named.append(f"{name} {digits_up(epsilon)}")
+        return named
+    if not in_file:  # a file states them pair by pair: too many for a sentence
         return ["every budget of a pair of levels"]
     several = len({row.question for row in in_file}) > 1
-    named = []
     for row in in_file:
-        level = f"{row.level} of {row.question!r}" if several else row.level
+        level = row.level
+        if several:
+            level = f"{level} of {row.question!r}"
         named.append(f"{level} {digits_up(row.epsilon)}")
     return named
 
 
 def design_sentence(plan: SurveyPlan, allocation: Allocation) -> str:
     """Which design is planned, which is better, and how to change it."""
+    better = better_design(allocation)
     if plan.better_design is None:
-        return f"{better_design(allocation)} This plan does so."
-    asked = f"asks everybody {each_in_words(allocation.some_each)}"
-    here = "splits the budgets" if plan.survey.design == "split" else asked
-    return f"{better_design(allocation)} This plan {here} instead."
+        return f"{better} This plan does so."
+    if plan.survey.design == "split":
+        return f"{better} This plan splits the budgets instead."
+    asked = each_in_words(allocation.some_each)
+    return f"{better} This plan asks everybody {asked} instead."
 
 
 def better_design(allocation: Allocation) -> str:
-    """Which design has the smaller error, and by how much."""
+    """Which design has the smaller error, and by how much.
+
+    It "may be" so much larger, and is "at least" so much smaller, as the error of asking some of
+    the people is an upper bound: ``S (1/f - 1)`` for what a sample misses (docs/theory/surveys.md).
+    """
     split = allocation.value
     asked = allocation.best_each.value
     number = each_in_words(allocation.best_each)
@@ -533,39 +648,40 @@ def better_design(allocation: Allocation) -> str:
 
 def each_in_words(some: SomeEach) -> str:
     """How many questions each person answers, such as ``"2 of 5 questions"``."""
-    return (
-        "one question"
-        if some.asked == 1
-        else f"{some.asked} of {len(some.errors)} questions"
-    )
+    if some.asked == 1:
+        return "one question"
+    return f"{some.asked} of {len(some.errors)} questions"
 
 
 def left_out(question: QuestionPlan) -> list[str]:
     """Why mechanisms have no error here, or are not deployed."""
-    refused = [option for option in question.every if option.refused]
-    return [
-        f"{CATALOGUE[option.name].label} is left out: {option.refused}."
-        for option in refused
-    ]
+    sentences = []
+    for option in question.every:
+        if option.refused:
+            label = CATALOGUE[option.name].label
+            sentences.append(f"{label} is left out: {option.refused}.")
+    return sentences
 
 
 def shares_sentence(plan: SurveyPlan, allocation: Allocation) -> str:
-    """What is proven of the shares."""
-    proven = (
-        f"The shares are proven best to within {kinds.within(allocation.relative_gap)}"
-    )
-    had = " and ".join(
-        f"{question.name!r} had {label}"
-        for question in plan.questions
-        if question.question.shares_budgets
-        and (label := CATALOGUE[question.shared.mechanism].label)
-        != question.mechanism_label
-    )
-    return (
-        f"{proven} if {had}, whose errors they are planned with."
-        if had
-        else f"{proven}."
-    )
+    """What is proven of the shares.
+
+    Splitting is one convex program in the shares (docs/theory/surveys.md), for given mechanisms.
+    A question may get another one at its share: the proof is of those that it was shared with.
+    """
+    gap = kinds.within(allocation.relative_gap)
+    proven = f"The shares are proven best to within {gap}"
+    shared_with = []
+    for question in plan.questions:
+        if not question.question.shares_budgets:
+            continue
+        label = CATALOGUE[question.shared.mechanism].label
+        if label != question.mechanism_label:
+            shared_with.append(f"{question.name!r} had {label}")
+    if not shared_with:
+        return f"{proven}."
+    mechanisms = " and ".join(shared_with)
+    return f"{proven} if {mechanisms}, whose errors they are planned with."
 
 
 def spending_sentence(plan: SurveyPlan) -> str:
@@ -580,38 +696,55 @@ def spending_sentence(plan: SurveyPlan) -> str:
 
 def _how(question: QuestionPlan) -> str:
     """The mechanism in a few words: what is proven of it, and what discriminating gains."""
+    mechanism = _short(question.mechanism_label)
     proven = kinds.proven_in_short(question)
-    planned = question.planned
-    text = f"Mechanism: {_short(question.mechanism_label)}{f', {proven}' if proven else ''}."
-    if question.fact(ByLevel) is None or not planned.by_level:
+    if proven:
+        mechanism = f"{mechanism}, {proven}"
+    text = f"Mechanism: {mechanism}."
+    if question.fact(ByLevel) is None or not question.planned.by_level:
         return text
-    plain = question.alike
-    if plain is None or not 0.001 <= plain.against < math.inf:
+    # What levels of their own buy: the same plan with the smallest budget for all. Less than a
+    # tenth of a per cent is no gain, and without a finite error there is nothing to compare.
+    alike = question.alike
+    if alike is None or not 0.001 <= alike.against < math.inf:
         return text
-    return f"{text} Protecting all answers like the most sensitive: {_against(plain)} error."
+    return f"{text} Protecting all answers like the most sensitive: {_against(alike)} error."
 
 
 def _advice(question: QuestionPlan) -> list[str]:
-    """One recommendation: another mechanism that can be deployed, or more of one level's budget."""
+    """One recommendation: another mechanism that can be deployed, or more of one level's budget.
+
+    Larger budgets are offered where the survey is about right already. Where a target is missed
+    its sentence says what would meet it, and where noise drowns all a little more is no help.
+    """
     for option in question.found:  # the best first
         if option.against < -SAME_ERROR and not option.compared:
             return [f"{_short(option.title)} would have {_against(option)} error."]
-    if all(answer.met for answer in question.targets) and not _drowned(question):
-        return [_price(question, best) for best in question.relaxations[:1]]
-    return []
+    met = all(answer.met for answer in question.targets)
+    if not met or _drowned(question):
+        return []
+    relaxations = question.relaxations  # solved only here, as it takes time
+    if not relaxations:
+        return []
+    return [_price(question, relaxations[0])]
 
 
 def _prices(question: QuestionPlan) -> list[str]:
     """What a little more of one level's budget would buy, best first, and where it ends."""
     sentences = [_price(question, relaxation) for relaxation in question.relaxations]
+    saturation = question.saturation_epsilon
+    if saturation is None:
+        return sentences
+    # Budgets above the saturation point change neither the best table nor its error (the
+    # corollary in docs/theory/reduction.md). The slack lets pass a budget that stands there.
     policy = question.deployed.policy
-    saturation = question.saturation_epsilon or np.inf
     over = np.flatnonzero(policy.epsilons > saturation * (1 + 1e-9))
-    if len(over):
-        names = [repr(policy.names[i]) for i in over]
-        few = names if len(names) < 4 else [*names[:2], f"{len(names) - 2} more levels"]
+    names = [repr(policy.names[i]) for i in over]
+    if len(names) > 3:
+        names = [*names[:2], f"{len(names) - 2} more levels"]
+    if names:
         sentences.append(
-            f"Saturation: budget above {saturation:.4f} buys {' and '.join(few)} nothing while "
+            f"Saturation: budget above {saturation:.4f} buys {' and '.join(names)} nothing while "
             "the other levels stay as they are."
         )
     return sentences
@@ -629,7 +762,7 @@ def _price(question: QuestionPlan, relaxation: Relaxation) -> str:
 
 def _kept_shares(question: QuestionPlan) -> str:
     """Which shares what is said rests on; empty where there is one question."""
-    if question.part.share == 1 and question.part.fraction == 1:
+    if _is_asked_in_full(question):
         return ""
     return " while its shares of budgets and people stay as they are"
 
@@ -663,36 +796,38 @@ def _one_sided(question: QuestionPlan) -> str:
 
 
 def _against(option: Option) -> str:
+    """How an option's error compares with the plan's, to stand before "error"."""
     if option.against >= 1:
         return f"{1 + option.against:.1f} times the"
-    return (
-        f"{100 * abs(option.against):.1f} % {'more' if option.against > 0 else 'less'}"
-    )
+    if option.against > 0:
+        return f"{100 * option.against:.1f} % more"
+    return f"{100 * -option.against:.1f} % less"
 
 
 def _short(label: str) -> str:
+    """A mechanism's name without what its label adds behind a comma."""
     return label.partition(",")[0]
 
 
 def _levels(levels: ByLevel, in_round: str) -> Table:
+    """Levels with their budgets, the two probabilities of a bit, and the error of a rare answer."""
     columns = [
         column("level", levels.names),
         column("items", levels.items.tolist(), ","),
         column("epsilon", levels.epsilons, ".4f"),
-        column("a", levels.a, probability),
-        column("b", levels.b, probability),
+        column("a", levels.a, probability),  # of a 1 for an answer that one has
+        column("b", levels.b, probability),  # of a 1 for any other answer
         column("standard error, people", levels.standard_errors, people, bars=True),
     ]
+    title = f"Standard error of a rare item's count{in_round}"
     if levels.detectable is not None:
         columns.append(column("seen from", levels.detectable, percent))
-    seen = "; seen from: told apart from nobody's, 95 % sure, power 80 %"
-    caption = f"Standard error of a rare item's count{in_round}"
-    return Table(
-        f"{caption}{seen if levels.detectable is not None else ''}", tuple(columns)
-    )
+        title += "; seen from: told apart from nobody's, 95 % sure, power 80 %"
+    return Table(title, tuple(columns))
 
 
 def _sharing(plan: SurveyPlan, allocation: Allocation) -> Table:
+    """Both designs beside each other: shares of the budgets, and shares of the people."""
     some = allocation.some_each
     users = plan.survey.users
     columns = (
@@ -700,39 +835,36 @@ def _sharing(plan: SurveyPlan, allocation: Allocation) -> Table:
         column("share if split, %", 100 * allocation.shares, ".1f"),
         column("its error", allocation.errors_of(users), percent, bars=True),
         column(f"asked {each_in_words(some)}, %", 100 * some.fractions, ".1f"),
-        column(
-            "their error",
-            some.errors_of(users),
-            percent,
-            bars=True,
-        ),
+        column("their error", some.errors_of(users), percent, bars=True),
     )
     return Table("One survey, one budget a person", columns, "page")
 
 
 def _spending(plan: SurveyPlan) -> Table:
+    """What each level tolerates and spends; columns that would repeat another are left out."""
     rows = plan.spending
     columns = [
-        column("question", (row.question for row in rows)),
-        column("level", (row.level for row in rows)),
-        column("tolerated", (row.tolerated for row in rows), ".4f"),
+        column("question", [row.question for row in rows]),
+        column("level", [row.level for row in rows]),
+        column("tolerated", [row.tolerated for row in rows], ".4f"),
     ]
-    if any(row.left < row.tolerated for row in rows):
-        columns.append(column("left by the ledger", (row.left for row in rows), ".4f"))
-    columns.append(column("spent here", (row.spent for row in rows), ".4f"))
-    if any(row.against for row in rows):
-        columns.append(column("said against", (row.against for row in rows), ".4f"))
+    if _ledger_leaves_less(plan):
+        columns.append(column("left by the ledger", [row.left for row in rows], ".4f"))
+    columns.append(column("spent here", [row.spent for row in rows], ".4f"))
+    if any(row.against for row in rows):  # one-sided budgets bound one direction only
+        columns.append(column("said against", [row.against for row in rows], ".4f"))
     return Table("What an answer spends (epsilon)", tuple(columns))
 
 
 def _figures(question: QuestionPlan) -> list[Block]:
+    """Charts of the details; each is computed when it is drawn, as many are never looked at."""
+    figures: list[Block] = []
     padded = question.fact(Padded)
-    expected = question.fact(OrderedEstimates)
-    figures = []
     if padded is not None and padded.plan is not None:
         alt = "Expected error against the padding length, and its two parts."
         draw = partial(padding_figure, padded.plan)
         figures.append(Figure("The padding length", draw, alt, "padding"))
+    expected = question.fact(OrderedEstimates)
     if expected is not None:
         title = "What the result would look like if all answers were alike"
         alt = (
@@ -741,20 +873,19 @@ def _figures(question: QuestionPlan) -> list[Block]:
         figures.append(
             Figure(title, partial(ordered_figure, expected), alt, "expected")
         )
-    alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
     title = "If all budgets were larger or smaller"
-    figures.append(
-        Figure(
-            title,
-            lambda: explored_figure(question, budget_curve(question)),
-            alt,
-            "scale",
-        )
-    )
-    return [*figures]
+    alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
+    figures.append(Figure(title, partial(_scaled_figure, question), alt, "scale"))
+    return figures
+
+
+def _scaled_figure(question: QuestionPlan) -> Chart:
+    """The error against a common factor on the budgets, which is planned here and now."""
+    return explored_figure(question, budget_curve(question))
 
 
 def _drowned(plan: QuestionPlan) -> str:
+    """That an error is as large as what it is an error of; empty where it is smaller."""
     if plan.error_share < 1:
         return ""
     name = kinds.objective_name(plan)

@@ -9,7 +9,7 @@ Figures are exact, and rounded to the private side.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -81,7 +81,9 @@ def odds_sentence(plan: QuestionPlan, level: int) -> str:
         most = f"up to {padded.length} answers about {plan.name}"
         whose = f"with a certain one of {name!r} among {most}"
         other = "without it"
-    least, others = (_of_hundred(sent[level]) for sent in (levels.least_b, levels.b))
+    # Which other answer it is matters where tables differ by it: then both ends are said.
+    others = _of_hundred(levels.b[level])
+    least = _of_hundred(levels.least_b[level])
     if least != others:
         others = f"{least} to {others}"
     having = _of_hundred(levels.if_had[level])
@@ -96,14 +98,13 @@ def drawn_by(plan: QuestionPlan) -> dict[str, Sequence[int]]:
     shape = cast("Any", plan.law.shape)
     question = cast("Any", plan.question)
     channel = plan.fact(Channel)
-    if channel is None:
-        ends = (
-            (f"{question.lower:g}", f"{question.upper:g}", "no answer")
-            if question.of_mean
-            else ()
-        )
-        return dict(zip(ends, shape.rows if ends else (), strict=True))
-    return dict(zip(channel.symbols, shape.rows, strict=True))
+    if channel is not None:
+        return dict(zip(channel.symbols, shape.rows, strict=True))
+    if not question.of_mean:
+        return {}
+    # A number is rounded at random to a grid point, here an end of its range, before it is drawn.
+    ends = (f"{question.lower:g}", f"{question.upper:g}", "no answer")
+    return dict(zip(ends, shape.rows, strict=True))
 
 
 def apart_sentence(
@@ -124,23 +125,27 @@ def apart_sentence(
     """
     rows = drawn_by(plan)
     first_row = np.array(rows[first])
-    other = np.array(rows[second])
-    shares = [
-        float(row[first_row > other].sum() / row.sum()) for row in (first_row, other)
-    ]
-    own_share, others = map(_of_hundred, shares)
+    second_row = np.array(rows[second])
+    speaks_for_first = first_row > second_row
+    # Rows are whole numbers over a common denominator, which is their sum.
+    with_first = float(first_row[speaks_for_first].sum() / first_row.sum())
+    with_second = float(second_row[speaks_for_first].sum() / second_row.sum())
     text = (
-        f"Of 100 people whose answer about {plan.name} is {first!r}, {own_share} send a report "
-        f"that speaks for it against {second!r}; of 100 with {second!r}, {others} do."
+        f"Of 100 people whose answer about {plan.name} is {first!r}, {_of_hundred(with_first)} "
+        f"send a report that speaks for it against {second!r}; of 100 with {second!r}, "
+        f"{_of_hundred(with_second)} do."
     )
-    return text, shares[0], shares[1]
+    return text, with_first, with_second
 
 
 def _of_hundred(probability: float) -> str:
+    """How many of 100 people do something: whole, but near 0 and 100, where digits matter."""
     shown = 100 * float(probability)
-    if 1 <= shown <= 99:
-        return f"{shown:.0f}"
-    return f"{shown:.2g}" if shown < 1 else f"{shown:.4g}"
+    if shown < 1:
+        return f"{shown:.2g}"
+    if shown > 99:
+        return f"{shown:.4g}"
+    return f"{shown:.0f}"
 
 
 def beliefs_columns(
@@ -156,32 +161,34 @@ def beliefs_columns(
 
 def _by_level(names: Sequence[str], budgets: Array, whose: str) -> str:
     """The factors of levels with a budget: all of few, else the least and the largest."""
-    levels = [
-        (budget, f"{factor_up(budget)}-fold {whose} {name!r}")
-        for name, budget in zip(names, budgets.tolist(), strict=True)
-        if budget > 0
-    ]
-    *others, last = [text for _, text in levels]
-    if len({factor_up(budget) for budget, _ in levels}) == 1:
-        return f"{factor_up(levels[0][0])}-fold"
+    factors = set()
+    levels = []
+    for name, budget in zip(names, budgets.tolist(), strict=True):
+        if budget > 0:  # without one nothing is promised, which is said elsewhere
+            factors.add(factor_up(budget))
+            levels.append((budget, f"{factor_up(budget)}-fold {whose} {name!r}"))
+    if len(factors) == 1:
+        return f"{factors.pop()}-fold"
     if len(levels) > _NAMED_LEVELS:
         return f"from {min(levels)[1]} to {max(levels)[1]}, by its level"
+    *others, last = [text for _, text in levels]
     return f"{', '.join(others)} and {last}"
 
 
 def unprotected(levels: Levels) -> str:
-    """Which answers a report tells apart for certain; empty where every two have a budget."""
+    """Which answers a report tells apart for certain; empty where every two have a budget.
+
+    Levels are connected by pairs with a budget, also over others: odds along such a chain
+    multiply, so that between connected levels some factor holds.
+    """
     groups = [", ".join(map(repr, members)) for members in levels.connected()]
     if len(groups) == 1:
         return ""
-    few = (
-        groups
-        if len(groups) <= _NAMED_LEVELS
-        else [*groups[:2], f"{len(groups) - 2} more"]
-    )
+    if len(groups) > _NAMED_LEVELS:
+        groups = [*groups[:2], f"{len(groups) - 2} more"]
     return (
-        f"NO BUDGET PROTECTS {' FROM '.join(few)}: every report tells for certain which of these "
-        "its answer is from, to whoever sees it."
+        f"NO BUDGET PROTECTS {' FROM '.join(groups)}: every report tells for certain which of "
+        "these its answer is from, to whoever sees it."
     )
 
 
@@ -220,11 +227,11 @@ def budget_in_words(epsilon: float) -> str:
 
 def promises(plan: SurveyPlan) -> list[str]:
     """What every question promises."""
-    return [
-        f"{question.name}: {text}"
-        for question in plan.questions
-        for text in promises_of(question)
-    ]
+    sentences = []
+    for question in plan.questions:
+        for promise in promises_of(question):
+            sentences.append(f"{question.name}: {promise}")
+    return sentences
 
 
 def promises_of(plan: QuestionPlan) -> list[str]:
@@ -233,89 +240,117 @@ def promises_of(plan: QuestionPlan) -> list[str]:
     A sentence, or one for each view of its guarantee.
     """
     sampling = plan.fact(SamplingPlan)
-    sets = plan.fact(SetPromises)
     if sampling is not None:
-        return [*views_in_words(sampling)]
+        return list(views_in_words(sampling))
+    sets = plan.fact(SetPromises)
+    if sets is not None:
+        return _set_promises(plan, sets)
     policy = plan.deployed.policy
     between = words(plan).between
-    openly = ""
-    if sets is not None:
-        sentences = [_odds_change(between, f"{factor_up(sets.cap)}-fold")]
-        if sets.cap > sets.epsilon:
-            sentences.append(
-                "For whoever knows all of a person's answers but one, the odds of that one change "
-                f"at most {factor_up(sets.epsilon)}-fold; several sensitive answers together have "
-                "the first promise alone."
-            )
-        return sentences
+    openly = []
     if policy.rule.open_pairs:
+        # What is not promised is said as loudly as what is.
         between = "two answers that are protected from each other"
-        openly = unprotected(policy.plain())
+        openly = [text for text in [unprotected(policy.plain())] if text]
     raised, lowered = plan.realised
     if not raised.any():
-        return [openly]
-    most, at_worst = (
-        _by_level(policy.names, odds, words(plan).whose) for odds in (raised, lowered)
-    )
-    promise = _odds_change(between, most)
-    if not np.allclose(raised, lowered, rtol=_ALIKE):
-        up_to = "" if at_worst.startswith("from") else "up to "
-        without = ": somebody may become known to be WITHOUT an answer"
-        promise = (
-            f"No report raises the odds of an answer against any other more than {most}, "
-            f"{_WHOEVER}; it may lower them {up_to}{at_worst}"
-            f"{without if (lowered > raised * (1 + _ALIKE)).any() else ''}."
+        return openly
+    whose = words(plan).whose
+    most = _by_level(policy.names, raised, whose)
+    if np.allclose(raised, lowered, rtol=_ALIKE):
+        return [_odds_change(between, most), *openly]
+    at_worst = _by_level(policy.names, lowered, whose)
+    return [_one_sided_promise(most, at_worst, raised, lowered), *openly]
+
+
+def _set_promises(plan: QuestionPlan, sets: SetPromises) -> list[str]:
+    """What is promised of sets: of any two, and of two that differ in one answer alone.
+
+    The second is the stronger one where the cap is above the budget (docs/theory/item-sets.md).
+    """
+    cap = f"{factor_up(sets.cap)}-fold"
+    sentences = [_odds_change(words(plan).between, cap)]
+    if sets.cap > sets.epsilon:
+        sentences.append(
+            "For whoever knows all of a person's answers but one, the odds of that one change "
+            f"at most {factor_up(sets.epsilon)}-fold; several sensitive answers together have "
+            "the first promise alone."
         )
-    return [promise, *([openly] if openly else [])]
+    return sentences
+
+
+def _one_sided_promise(most: str, at_worst: str, raised: Array, lowered: Array) -> str:
+    """The promise where a report may lower odds by another factor than it may raise them.
+
+    One-sided budgets bound how much a report speaks for an answer. Against one it may speak up to
+    a bound of its own, or the largest budget of the others (docs/theory/one-sided.md).
+    """
+    if not at_worst.startswith("from"):  # "from a to b" says the range already
+        at_worst = f"up to {at_worst}"
+    without = ""
+    if (lowered > raised * (1 + _ALIKE)).any():
+        without = ": somebody may become known to be WITHOUT an answer"
+    return (
+        f"No report raises the odds of an answer against any other more than {most}, "
+        f"{_WHOEVER}; it may lower them {at_worst}{without}."
+    )
 
 
 def unused_sentence(plan: QuestionPlan) -> str:
-    """Which budgets are above what reports use of them; empty where none are."""
+    """Which budgets are above what reports use of them; empty where none are.
+
+    Less than 1 % is the rounding to integers, inward. Sets are left out: a report is about one of
+    their answers, and uses less by padding. So are levels that nothing is realised of one way.
+    """
     if plan.fact(Padded) is not None or plan.question.apart:
         return ""
     policy = plan.deployed.policy
     used = plan.realised
     spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
-    unused = np.flatnonzero((used < 0.99 * spent).any(axis=0) & (used > 0).all(axis=0))
-
-    def of_level(i: int) -> str:
-        own_budget, all_of_it = (
-            rounded_up(budgets[:, i].max(), 4) for budgets in (used, spent)
-        )
-        return f"{own_budget} of {all_of_it} for {policy.names[i]!r}"
-
-    few = listed(unused.tolist(), _NAMED_LEVELS, of_level)
-    return f"Reports use less than the budgets: {few}." if few else ""
+    is_unused = (used < 0.99 * spent).any(axis=0) & (used > 0).all(axis=0)
+    unused = []
+    for i in np.flatnonzero(is_unused):
+        most_used = rounded_up(used[:, i].max(), 4)
+        most_spent = rounded_up(spent[:, i].max(), 4)
+        unused.append(f"{most_used} of {most_spent} for {policy.names[i]!r}")
+    if not unused:
+        return ""
+    return f"Reports use less than the budgets: {listed(unused, _NAMED_LEVELS)}."
 
 
 def pair_rows(law: Law) -> list[Document]:
     """Each pair's realised and demanded budget; ``None`` where none is demanded."""
     names = law.shape.labels
-    return [
-        {
-            "level": names[pair.first],
-            "against": names[pair.second],
-            "realised": pair.realised,
-            "demanded": None if math.isinf(pair.demanded) else pair.demanded,
-        }
-        for pair in law.pairs
-    ]
+    rows: list[Document] = []
+    for pair in law.pairs:
+        demanded = pair.demanded
+        rows.append(
+            {
+                "level": names[pair.first],
+                "against": names[pair.second],
+                "realised": pair.realised,
+                # JSON has no infinity, which stands for a pair without a budget.
+                "demanded": demanded if math.isfinite(demanded) else None,
+            }
+        )
+    return rows
 
 
 def pairs_table(law: Law) -> Table:
-    """What is proven of a law, pair by pair of levels."""
-    rows = [
-        (
-            level,
-            against,
-            rounded_up(realised, 12),
-            "none" if most is None else lowered(most, 12),
-        )
-        for level, against, realised, most in (row.values() for row in pair_rows(law))
-    ]
-    return rows_table(
-        law.name, ("level", "against", "realised epsilon", "promised epsilon"), rows
-    )
+    """What is proven of a law, pair by pair of levels.
+
+    What is realised is rounded up and what is promised down: the table never looks better than
+    the proof.
+    """
+    rows = []
+    for pair in pair_rows(law):
+        promised = "none"
+        if pair["demanded"] is not None:
+            promised = lowered(pair["demanded"], 12)
+        realised = rounded_up(pair["realised"], 12)
+        rows.append((pair["level"], pair["against"], realised, promised))
+    headings = ("level", "against", "realised epsilon", "promised epsilon")
+    return rows_table(law.name, headings, rows)
 
 
 def verification_blocks(parameters: Parameters) -> list[Block]:
@@ -326,11 +361,21 @@ def verification_blocks(parameters: Parameters) -> list[Block]:
         *map(pairs_table, parameters.questions),
     ]
     openly = [unprotected(question.shape.levels) for question in parameters.questions]
-    which = " that has one" if any(openly) else ""
-    proven = f"Every pair{which} keeps its promised budget, proven in exact integer arithmetic."
+    blocks += said(openly, "note")
     if not any(question.pairs for question in parameters.questions):
+        # No pair to prove anything of: "every pair keeps its budget" would be true, and a lie.
         proven = "No pair of answers has a budget: the file protects nothing."
-    return [*blocks, *said(openly, "note"), Sentence(proven, tone="proof")]
+    elif any(openly):
+        proven = (
+            "Every pair that has one keeps its promised budget, proven in exact integer "
+            "arithmetic."
+        )
+    else:
+        proven = (
+            "Every pair keeps its promised budget, proven in exact integer arithmetic."
+        )
+    blocks.append(Sentence(proven, tone="proof"))
+    return blocks
 
 
 # What outsiders learn
@@ -342,36 +387,48 @@ def outsider_blocks(view: SurveyOutsiderView) -> list[Block]:
     if not view.questions:
         promised = "what outsiders learn is what it promises."
         blocks.append(Sentence(f"{_UNHIDDEN.capitalize()}: {promised}"))
-    headings = "between", "and", "one report", "if shuffled"
     for question_view in view.questions:
-        blocks += [
-            Heading(question_view.question, level=3),
-            *said(view_sentences(question_view)),
-        ]
-        rows = [
-            (first, second, rounded_up(local, 4), rounded_up(central, 5))
-            for first, second, local, central in question_view.shuffled.pairs
-        ]
-        if len(rows) > 1:
-            title = "Epsilon, who is hidden among whom"
-            blocks.append(rows_table(title, headings, rows, rank="details"))
+        blocks.append(Heading(question_view.question, level=3))
+        blocks += said(view_sentences(question_view))
+        pairs = question_view.shuffled.pairs
+        if len(pairs) > 1:  # a single one stands in the sentences
+            blocks.append(_shuffled_table(pairs))
     for name, moves in view.moves_of_others.items():
-        blocks += [Heading(name, level=3), *said([moves_sentence(moves)])]
-    if together := together_sentence(view):
-        blocks += [Heading("All questions together", level=3), Sentence(together)]
+        blocks.append(Heading(name, level=3))
+        blocks += said([moves_sentence(moves)])
+    together = together_sentence(view)
+    if together:
+        blocks.append(Heading("All questions together", level=3))
+        blocks.append(Sentence(together))
     return blocks
 
 
+def _shuffled_table(pairs: Iterable[tuple[str, str, float, float]]) -> Table:
+    """Who is hidden among whom, with one report and with all of them shuffled."""
+    rows = []
+    for first, second, local, central in pairs:
+        rows.append((first, second, rounded_up(local, 4), rounded_up(central, 5)))
+    title = "Epsilon, who is hidden among whom"
+    headings = ("between", "and", "one report", "if shuffled")
+    return rows_table(title, headings, rows, rank="details")
+
+
 def view_sentences(view: OutsiderView) -> list[str]:
-    """What is said of one question, the local guarantee first."""
+    """What is said of one question, the local guarantee first.
+
+    The local one holds whatever happens. The second rests on who shuffles, and on the privacy
+    blanket of the other people's reports (docs/theory/outsiders.md): its condition is said with it.
+    """
     shuffled = view.shuffled
     rounds = view.rounds
-    among = f"{view.shuffled.people:,} people"
     local = shuffled.local_epsilon
     central = shuffled.epsilon
     delta = shuffled.delta
-    if view.drawn:
-        among = f"at least {among} who report" + " in the same round" * bool(rounds)
+    among = f"{shuffled.people:,} people"
+    if view.drawn:  # how many report is drawn at random: the fewest are counted on
+        among = f"at least {among} who report"
+        if rounds:
+            among = f"{among} in the same round"
     condition = f"this second view {CONDITION}."
     if rounds is not None and rounds.changes is not None:
         hidden = "Who changes hides only among those who change in the same rounds."
@@ -386,26 +443,34 @@ def view_sentences(view: OutsiderView) -> list[str]:
     ]
     if view.guess is not None:
         success = of_hundred(view.guess.success)
-        blind = of_hundred(
-            view.guess.blind, ROUND_FLOOR
-        )  # so that no gain looks smaller
+        # Rounded down, so that what a report adds never looks smaller than it is.
+        blind = of_hundred(view.guess.blind, ROUND_FLOOR)
         sentences.append(
             f"Guessing {WORDS[view.kind].guessed(view)} is right for {success} of 100 people after "
             f"one report, and for {blind} without any."
         )
     if view.swaying is not None and view.reach is not None:
+        # The level that the fewest false reports sway is the one to worry about.
         weakest = int(np.argmin(view.swaying))
-        count = "estimated count" if rounds is None else "estimated count of a round"
+        count = "estimated count of a round"
+        if rounds is None:
+            count = "estimated count"
         sentences.append(
             f"A false report moves an {count} of {view.levels[weakest]!r} by at most "
             f"{reach_up(float(view.reach[weakest]))} people: {view.swaying[weakest]:,} of "
             "them may move it by as much as its standard error."
         )
-    return [*sentences, *filter(None, [moves_sentence(view.moves)])]
+    if view.moves is not None:
+        sentences.append(moves_sentence(view.moves))
+    return sentences
 
 
 def moves_sentence(moves: FalseReports | None) -> str:
-    """What one false report does to the estimates, counted alone; empty where it is unknown."""
+    """What one false report does to the estimates, counted alone; empty where it is unknown.
+
+    It is said of the estimate that moves most: what a report may be is bounded by its law, so that
+    nobody's report counts for more (docs/theory/outsiders.md, "False reports").
+    """
     if moves is None:
         return ""
     most = moves.largest
@@ -430,8 +495,11 @@ def moves_sentence(moves: FalseReports | None) -> str:
         sentence = f"{sentence} The sum of the scores moves by {sums}."
     if moves.of_answering is not None:
         sentence = f"{sentence} {_of_answering(moves.of_answering)}"
-    answers = moves.sizes[most] if moves.sizes else 0
-    if moves.together is None or answers < 2:
+    # A report that names many answers of a level at once moves their sum by more than one count.
+    if moves.together is None or not moves.sizes:
+        return sentence
+    answers = moves.sizes[most]
+    if answers < 2:
         return sentence
     together = reach_up(moves.together(most, answers))
     return (
@@ -452,20 +520,22 @@ def _of_answering(moves: FalseReports) -> str:
 
 
 def together_sentence(view: SurveyOutsiderView) -> str:
-    """What holds for all questions together; nothing where there is only one in all."""
+    """What holds for all questions together; nothing where there is only one in all.
+
+    Guarantees compose over all questions or over none: where one is not hidden by shuffling, a
+    total of the others would be read as one of the survey.
+    """
     if len(view.questions) + len(view.left_out) < 2:
         return ""
     if view.epsilon is None or view.delta is None:
         names = ", ".join(map(repr, view.left_out))
         nothing = f"Nothing is said here of {names}: {_UNHIDDEN}."
         return f"{nothing} So no epsilon is claimed for all questions together."
-    lists = (
-        "all their reports"
-        if view.asked is None
-        else "the reports of the questions they get"
-    )
+    reports = "the reports of the questions they get"
+    if view.asked is None:
+        reports = "all their reports"
     return (
-        f"All questions together, each shuffled separately: {lists} hide a person with epsilon "
+        f"All questions together, each shuffled separately: {reports} hide a person with epsilon "
         f"{rounded_up(view.epsilon, 5)} at delta {delta_text(view.delta)}. This second view "
         f"{CONDITION}."
     )
@@ -486,10 +556,11 @@ def of_hundred(share: float, rounding: str = ROUND_CEILING) -> str:
     >>> of_hundred(0.88079), of_hundred(0.5), of_hundred(0.00123), of_hundred(1 / 3, ROUND_FLOOR)
     ('88.08', '50', '0.13', '33.33')
     """
-    digits = 2 if share >= 0.01 else -math.floor(math.log10(share)) - 1
-    return f"{_rounded(share, digits + 2, rounding).scaleb(2):f}".rstrip("0").rstrip(
-        "."
-    )
+    digits = 2
+    if share < 0.01:
+        digits = -math.floor(math.log10(share)) - 1
+    shown = f"{_rounded(share, digits + 2, rounding).scaleb(2):f}"
+    return shown.rstrip("0").rstrip(".")
 
 
 def reach_up(people: float) -> str:
@@ -504,4 +575,5 @@ def reach_up(people: float) -> str:
 
 
 def _rounded(value: float, digits: int, rounding: str) -> Decimal:
+    """A number with so many decimals: by way of decimals, as floats would round it twice."""
     return Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=rounding)
