@@ -56,17 +56,17 @@ class _Opt0:
 
     name: ClassVar[str] = "opt0"
     mix: ClassVar[Array] = np.eye(2)  # of the coordinates, to (s, w)
-    balance: ClassVar[Array] = np.array(
-        [[1.0], [-1.0]]
-    )  # their step along (s - w) / 2, if free
+    # The coordinates' step along (s - w) / 2; 0 where the model does not leave it free.
+    balance: ClassVar[Array] = np.array([[1.0], [-1.0]])
 
     def atoms(self, v: Array) -> Atoms:
+        # With p = p(s) and q = p(w): noise p (1 + q), signal q - p.
         p, q = logodds.p(v)
         dp = logodds.p_slope(p)
         dq = logodds.p_slope(q)
-        return Atoms(
-            p * (1 + q), q - p, np.array([dp * (1 + q), p * dq]), np.array([-dp, dq])
-        )
+        noise_slope = np.array([dp * (1 + q), p * dq])
+        signal_slope = np.array([-dp, dq])
+        return Atoms(p * (1 + q), q - p, noise_slope, signal_slope)
 
     def curvature(self, v: Array) -> Curvature:
         p, q = logodds.p(v)
@@ -76,30 +76,36 @@ class _Opt0:
         d2q = logodds.p_curvature(q)
         none = np.zeros_like(p)
         noise = np.array([[d2p * (1 + q), dp * dq], [dp * dq, p * d2q]])
-        return Curvature(noise, np.array([[-d2p, none], [none, d2q]]))
+        signal = np.array([[-d2p, none], [none, d2q]])
+        return Curvature(noise, signal)
 
     def expressions(self, u: Expression, unit: Array) -> Expressions:
         """``noise``, ``signal`` and constraints at ``u * unit`` for cvxpy variables near 1."""
         import cvxpy as cp
 
-        (log_p, log_q) = (_log_p(u[c], unit[c]) for c in (0, 1))
-        (p0, q0) = logodds.p(unit)
-        p, q, product = (cp.Variable(p0.size) for _ in range(3))
+        log_p = _log_p(u[0], unit[0])
+        log_q = _log_p(u[1], unit[1])
+        p0, q0 = logodds.p(unit)
+        # Variables near 1, of which p0, q0 and p0 q0 are the units.
+        relative_p = cp.Variable(p0.size)
+        relative_q = cp.Variable(p0.size)
+        relative_product = cp.Variable(p0.size)
         # Equality holds at the optimum: the net weight of p(s) is never negative.
         tight = [
-            p >= cp.exp(log_p),
-            q >= cp.exp(log_q),
-            product >= cp.exp(log_p + log_q),
+            relative_p >= cp.exp(log_p),
+            relative_q >= cp.exp(log_q),
+            relative_product >= cp.exp(log_p + log_q),
         ]
-        p = cp.multiply(p0, p)
-        q = cp.multiply(q0, q)
-        product = cp.multiply(p0 * q0, product)
+        p = cp.multiply(p0, relative_p)
+        q = cp.multiply(q0, relative_q)
+        product = cp.multiply(p0 * q0, relative_product)
         return p + product, q - p, tight
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:  # noqa: ARG002 - prices are constant
-        return PrivacyRows.of(
-            *policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs)
+        levels, auxiliaries, limit, price = policy.rule.log_odds_rows(
+            policy.epsilons, policy.own_pairs
         )
+        return PrivacyRows.of(levels, auxiliaries, limit, price)
 
     def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
         return policy.rule.reduction(policy.epsilons)
@@ -117,7 +123,8 @@ class _Opt0:
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         # Error falls in every s and w, so both take all the room that is left.
         s = _positive(policy.room(v[1]))
-        return np.array([s, _positive(policy.room(s, against=True))])
+        w = _positive(policy.room(s, against=True))
+        return np.array([s, w])
 
 
 class _Opt1(_Opt0):
@@ -128,28 +135,36 @@ class _Opt1(_Opt0):
     balance: ClassVar[Array] = np.zeros((1, 1))
 
     def atoms(self, v: Array) -> Atoms:
-        noise, signal, *slopes = super().atoms(self.mix @ v)
-        return Atoms(noise, signal, *(slope.sum(axis=0)[None] for slope in slopes))
+        # By the chain rule tau's slope is the sum of those of s and w.
+        noise, signal, noise_slope, signal_slope = super().atoms(self.mix @ v)
+        noise_by_tau = noise_slope.sum(axis=0)[None]
+        signal_by_tau = signal_slope.sum(axis=0)[None]
+        return Atoms(noise, signal, noise_by_tau, signal_by_tau)
 
     def curvature(self, v: Array) -> Curvature:
-        both = super().curvature(self.mix @ v)
-        return Curvature(*(second.sum(axis=(0, 1))[None, None] for second in both))
+        of_both = super().curvature(self.mix @ v)
+        noise = of_both.noise.sum(axis=(0, 1))[None, None]
+        signal = of_both.signal.sum(axis=(0, 1))[None, None]
+        return Curvature(noise, signal)
 
     def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp
 
         log_p = _log_p(u[0], unit[0])
         p0 = logodds.p(unit[0])
-        noise = cp.multiply(p0, cp.exp(log_p)) + cp.multiply(p0**2, cp.exp(2 * log_p))
-        return noise, cp.Constant(np.zeros(p0.size)), []
+        # The noise is p + p^2.
+        p = cp.multiply(p0, cp.exp(log_p))
+        square = cp.multiply(p0**2, cp.exp(2 * log_p))
+        return p + square, cp.Constant(np.zeros(p0.size)), []
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:  # noqa: ARG002
         import scipy.sparse as sp
 
-        levels, *rest = policy.rule.log_odds_rows(policy.epsilons, policy.own_pairs)
-        return PrivacyRows.of(
-            levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest
+        levels, auxiliaries, limit, price = policy.rule.log_odds_rows(
+            policy.epsilons, policy.own_pairs
         )
+        to_both = sp.kron(self.mix, sp.eye_array(policy.size))
+        return PrivacyRows.of(levels @ to_both, auxiliaries, limit, price)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         return super().ceiling(policy).min(axis=0)[None]
@@ -167,14 +182,16 @@ class _Opt2:
     balance: ClassVar[Array] = np.zeros((1, 1))
 
     def atoms(self, v: Array) -> Atoms:
-        square = 0.25 / np.square(v[0])
-        noise = (
-            (0.5 - v[0]) * (0.5 + v[0]) * 4 * square
-        )  # square - 1, with all its digits
-        return Atoms(noise, np.ones_like(noise), -2 * square / v, np.zeros_like(v))
+        x = v[0]
+        square = 0.25 / np.square(x)
+        # That is square - 1, with all its digits.
+        noise = (0.5 - x) * (0.5 + x) * 4 * square
+        noise_slope = -2 * square / v
+        return Atoms(noise, np.ones_like(noise), noise_slope, np.zeros_like(v))
 
     def curvature(self, v: Array) -> Curvature:
-        return Curvature((1.5 / v[0] ** 4)[None, None], np.zeros((1, 1, v.shape[1])))
+        noise = (1.5 / v[0] ** 4)[None, None]
+        return Curvature(noise, np.zeros_like(noise))
 
     def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp
@@ -183,18 +200,21 @@ class _Opt2:
         return noise, cp.Constant(np.ones(u.shape[1])), []
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:
-        half = self.reduction(policy)
-        if half is not None:
-            return half.rows(v[0])
-        return PrivacyRows.of(
-            *policy.rule.half_rows(policy.epsilons, policy.own_pairs, 0.5 - v[0])
+        reduction = self.reduction(policy)
+        if reduction is not None:
+            return reduction.rows(v[0])
+        levels, auxiliaries, limit, price = policy.rule.half_rows(
+            policy.epsilons, policy.own_pairs, 0.5 - v[0]
         )
+        return PrivacyRows.of(levels, auxiliaries, limit, price)
 
     def reduction(self, policy: PrivacyPolicy) -> Reduction | None:
         return policy.rule.half_reduction(policy.epsilons, policy.own_pairs)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
-        return 0.5 - np.exp(-policy.room(np.zeros(policy.size)))[None] / 2
+        # The least b that any pair budget leaves is e^-room / 2, as a = 1/2.
+        room = policy.room(np.zeros(policy.size))
+        return 0.5 - np.exp(-room)[None] / 2
 
     def start(self, policy: PrivacyPolicy) -> Array:
         # OUE at the smallest budget of each level's pairs: e^r b_i + b_j >= 1 holds for all.
@@ -208,7 +228,9 @@ class _Opt2:
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         b = 0.5 - v[0]
         # Raising one b loosens every other row, so one pass over the rows is enough.
-        return _positive(0.5 - np.maximum(b, np.exp(-policy.room(np.log1p(-b)))))[None]
+        least_b = np.exp(-policy.room(np.log1p(-b)))
+        x = 0.5 - np.maximum(b, least_b)
+        return _positive(x)[None]
 
 
 Model = _Opt0 | _Opt2
@@ -218,9 +240,8 @@ MODELS: dict[str, Model] = {"opt0": _Opt0(), "opt1": _Opt1(), "opt2": _Opt2()}
 def model_named(name: str) -> Model:
     """The model called ``name``."""
     if name not in MODELS:
-        raise InputError(
-            "model", name, f"one of {', '.join(MODELS)}", "Choose one of them."
-        )
+        allowed = f"one of {', '.join(MODELS)}"
+        raise InputError("model", name, allowed, "Choose one of them.")
     return MODELS[name]
 
 
@@ -245,7 +266,8 @@ class Program:
     @property
     def asked(self) -> Program:
         """The same, levels of importance 0 counting nothing: it may have no minimum."""
-        return replace(self, coefficients=self.objective.coefficients(self.policy, 0.0))
+        coefficients = self.objective.coefficients(self.policy, 0.0)
+        return replace(self, coefficients=coefficients)
 
     def value(self, v: Array) -> float:
         """``F`` at coordinates ``v`` of shape ``(c, t)``."""
@@ -257,25 +279,25 @@ class Program:
 
         Branch ``k`` depends on the coordinates of level ``k`` alone.
         """
-        noise_sum, signal_sum, noise_max, signal_max = self.coefficients
+        A, Q, B, C = self.coefficients
         noise, signal, noise_slope, signal_slope = self.model.atoms(v)
-        return (
-            float(np.sum(noise_sum * noise + signal_sum * signal)),
-            noise_max * noise + signal_max * signal,
-            noise_sum * noise_slope + signal_sum * signal_slope,
-            noise_max * noise_slope + signal_max * signal_slope,
-        )
+        total = float(np.sum(A * noise + Q * signal))
+        branches = B * noise + C * signal
+        slope = A * noise_slope + Q * signal_slope
+        own_slope = B * noise_slope + C * signal_slope
+        return total, branches, slope, own_slope
 
     def curvature(self, v: Array, weights: Array) -> Array:
         """Second derivatives ``(c, c, t)`` of the sum plus the weighted branches."""
-        noise_sum, signal_sum, noise_max, signal_max = self.coefficients
+        A, Q, B, C = self.coefficients
         noise, signal = self.model.curvature(v)
-        of_noise = noise_sum + weights * noise_max
-        of_signal = signal_sum + weights * signal_max
-        return of_noise * noise + of_signal * signal
+        noise_weight = A + weights * B
+        signal_weight = Q + weights * C
+        return noise_weight * noise + signal_weight * signal
 
 
 def _positive(values: Array) -> Array:
+    """The values, refused unless all are above 0."""
     if not (values > 0).all():
         reason = "The solver's answer is too far outside the policy to be repaired"
         raise ConvergenceError(reason, 'Use method="auto", which tries what is left.')
@@ -283,10 +305,15 @@ def _positive(values: Array) -> Array:
 
 
 def _log_p(u: Expression, unit: Array) -> Expression:
-    """``log p(u * unit) - log p(unit)`` as a convex cvxpy expression."""
+    """``log p(u * unit) - log p(unit)`` as a convex cvxpy expression.
+
+    As ``p(x) = 1 / (e^x - 1) = e^-x / (1 - e^-x)`` it is, with ``c`` the unit,
+
+        c (1 - u) - log [(1 - e^(-c u)) / (1 - e^-c)]
+    """
     import cvxpy as cp
 
-    below = -np.expm1(-unit)
-    return cp.multiply(unit, 1 - u) - cp.log(
-        cp.multiply(1 / below, 1 - cp.exp(cp.multiply(-unit, u)))
-    )
+    complement_of_unit = -np.expm1(-unit)
+    complement = 1 - cp.exp(cp.multiply(-unit, u))
+    ratio = cp.multiply(1 / complement_of_unit, complement)
+    return cp.multiply(unit, 1 - u) - cp.log(ratio)

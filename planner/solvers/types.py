@@ -78,28 +78,33 @@ class OutputTypes:
 
     def __post_init__(self) -> None:
         for name in ("item_counts", "weights", "low", "high", "high_counts"):
-            kind = np.int64 if name.endswith("counts") else np.float64
-            value = np.array(getattr(self, name), dtype=kind)
-            free = name in ("item_counts", "weights")
-            expected = (value.size,) if free else (self.size, self.item_counts.size)
-            if value.shape != expected:
-                raise InputError(
-                    name, value.shape, f"of shape {expected}", "Check the types."
-                )
+            dtype = np.int64 if name.endswith("counts") else np.float64
+            value = np.array(getattr(self, name), dtype=dtype)
+            # The first two say how many levels and types there are.
+            if name in ("item_counts", "weights"):
+                shape: tuple[int, ...] = (value.size,)
+            else:
+                shape = (self.size, self.item_counts.size)
+            if value.shape != shape:
+                allowed = f"of shape {shape}"
+                raise InputError(name, value.shape, allowed, "Check the types.")
             value.setflags(write=False)
             object.__setattr__(self, name, value)
-        sides = (self.low >= 0) & (self.low <= self.high) & np.isfinite(self.high)
-        counts = (self.high_counts >= 0) & (self.high_counts <= self.item_counts)
-        for name, good, allowed in (
-            ("weights", self.weights > 0, "above 0"),
-            ("low", sides, "at least 0 and at most the type's high"),
-            ("high_counts", counts, "from 0 to the level's items"),
-        ):
-            if not good.all():
-                entry = np.argwhere(~good)[0]
-                subscript = "".join(f"[{index}]" for index in entry)
-                value = getattr(self, name)[tuple(entry)].item()
-                raise InputError(f"{name}{subscript}", value, allowed, "Correct it.")
+        self._check("weights", self.weights > 0, "above 0")
+        ordered = (self.low >= 0) & (self.low <= self.high)
+        good_sides = ordered & np.isfinite(self.high)
+        self._check("low", good_sides, "at least 0 and at most the type's high")
+        good_counts = (self.high_counts >= 0) & (self.high_counts <= self.item_counts)
+        self._check("high_counts", good_counts, "from 0 to the level's items")
+
+    def _check(self, name: str, good: NDArray[np.bool_], allowed: str) -> None:
+        """Refuse the first entry of the array called ``name`` that is not good."""
+        if good.all():
+            return
+        entry = np.argwhere(~good)[0]
+        subscript = "".join(f"[{index}]" for index in entry)
+        value = getattr(self, name)[tuple(entry)].item()
+        raise InputError(f"{name}{subscript}", value, allowed, "Correct it.")
 
     @property
     def size(self) -> int:
@@ -114,14 +119,23 @@ class OutputTypes:
     @property
     def means(self) -> Array:
         """Mean likelihood of a level's items, shape ``(n, t)``; ``weights @ means`` is 1."""
-        return self.low + (self.high - self.low) * (self.high_counts / self.item_counts)
+        return self.low + self._gap * self._high_shares
 
     @property
     def probabilities(self) -> Array:
         """``Pr[type, own side | level]``, shape ``(t, n, 2)``; side 0 is low, 1 is high."""
-        return (self._values * self._counts / self.item_counts[:, None]).transpose(
-            1, 0, 2
-        )
+        by_type = self._values * self._counts / self.item_counts[:, None]
+        return by_type.transpose(1, 0, 2)
+
+    @property
+    def _gap(self) -> Array:
+        """By how much the likelihoods of the two sides differ, shape ``(n, t)``."""
+        return self.high - self.low
+
+    @property
+    def _high_shares(self) -> Array:
+        """Share of a level's items on the high side, ``k_i / m_i``, shape ``(n, t)``."""
+        return self.high_counts / self.item_counts
 
     @property
     def _counts(self) -> NDArray[np.int64]:
@@ -160,50 +174,53 @@ class OutputTypes:
         [[[-0.3333, 1.6667]]]
         """
         m = self.item_counts
-        gap = self.high - self.low
-        x = self.high_counts / self.item_counts
-        means = self.means
         expected = self.means @ np.asarray(prior, dtype=np.float64)
         if not (expected > 0).all():
-            raise InputError(
-                "prior", prior, "above 0 in a level of every type", "Spread it."
-            )
+            allowed = "above 0 in a level of every type"
+            raise InputError("prior", prior, allowed, "Spread it.")
         if not self.tells_apart(prior):
-            raise InputError(
-                "types", self.size, "enough to tell all items apart", "Add types."
-            )
-        within, sent = self._information(expected)
-        # Levels whose budgets differ by powers of ten are scaled alike.
-        information = sent @ means
-        scale = 1 / np.sqrt(np.diagonal(information))
-        alike = information * np.outer(scale, scale)
-        totals = (np.linalg.lstsq(alike, (means * scale).T)[0].T) * scale
+            allowed = "enough to tell all items apart"
+            raise InputError("types", self.size, allowed, "Add types.")
+        within, weighted_means = self._information(expected)
+        alike, scale = self._scaled_information(weighted_means)
+        solved = np.linalg.lstsq(alike, (self.means * scale).T)[0]
+        totals = solved.T * scale
         # Small budgets lose digits above; what is left of the bias is seen, and taken out.
-        totals = np.linalg.solve((sent @ totals).T, totals.T).T / m
-        slope = gap * np.divide(1.0, within, out=np.zeros_like(within), where=m > 1)
-        apart = slope[..., None] * np.stack([-x, 1 - x], axis=2)
-        given = (totals[..., None] + apart) / expected[:, None, None]
-        return np.where(self._counts > 0, given, 0.0)
+        answered = weighted_means @ totals
+        totals = np.linalg.solve(answered.T, totals.T).T / m
+        # (v_side - mean) / ev: below the mean by gap x on the low side, above it by gap (1 - x).
+        # A level of one item has no differences within.
+        inverse = np.divide(1.0, within, out=np.zeros_like(within), where=m > 1)
+        slope = self._gap * inverse
+        x = self._high_shares
+        differences = slope[..., None] * np.stack([-x, 1 - x], axis=2)
+        g = (totals[..., None] + differences) / expected[:, None, None]
+        return np.where(self._counts > 0, g, 0.0)
 
     def tells_apart(self, prior: ArrayLike) -> bool:
         """Whether every item can be estimated, if answers follow ``prior``, above 0."""
-        within, sent = self._information(
-            self.means @ np.asarray(prior, dtype=np.float64)
-        )
-        information = sent @ self.means
+        expected = self.means @ np.asarray(prior, dtype=np.float64)
+        within, weighted_means = self._information(expected)
+        alike, _ = self._scaled_information(weighted_means)
+        full_rank = np.linalg.matrix_rank(alike) == self.item_counts.size
+        return bool(full_rank and (within[self.item_counts > 1] > 0).all())
+
+    def _scaled_information(self, weighted_means: Array) -> tuple[Array, Array]:
+        """``B`` with a diagonal of ones, ``(t, t)``, and the scale of each level, ``(t,)``.
+
+        Levels whose budgets differ by powers of ten are scaled alike.
+        """
+        information = weighted_means @ self.means
         scale = 1 / np.sqrt(np.diagonal(information))
-        alike = information * np.outer(scale, scale)
-        whole = np.linalg.matrix_rank(alike) == self.item_counts.size
-        return bool(whole and (within[self.item_counts > 1] > 0).all())
+        return information * np.outer(scale, scale), scale
 
     def _information(self, expected: Array) -> tuple[Array, Array]:
         """On differences within levels, ``(t,)``, and each type's means, weighted, ``(t, n)``."""
         m = self.item_counts
-        gap = self.high - self.low
-        x = self.high_counts / self.item_counts
         share = self.weights / expected
-        # Of each level sum over items of (v - mean)^2 / (m - 1).
-        within = share @ (np.square(gap) * x * self.low_counts / np.maximum(m - 1, 1))
+        # In each type the sum over a level's items of (v - mean)^2 / (m - 1).
+        squares = np.square(self._gap) * self._high_shares * self.low_counts
+        within = share @ (squares / np.maximum(m - 1, 1))
         return within, (self.means * share[:, None]).T
 
     @property
@@ -220,10 +237,8 @@ class OutputTypes:
             least = np.where(self.low_counts > 0, low, high)
             # NaN where neither level ever sends the type.
             losses = np.nanmax(most[:, :, None] - least[:, None, :], axis=0)
-        alone = self.item_counts == 1
-        losses[np.diag_indices(losses.shape[0])] = np.where(
-            alone, np.nan, np.diag(losses)
-        )
+        alone = np.flatnonzero(self.item_counts == 1)
+        losses[alone, alone] = np.nan
         return np.asarray(losses)
 
     def variances(self, estimator: Array) -> Variances:
@@ -260,14 +275,16 @@ class OutputTypes:
         counts = self._counts
         values = self._values
         shares = counts / m[:, None]
-        other = (values * shares).sum(axis=2).T @ (numbers * shares).sum(axis=2)
+        probabilities = values * shares
+        mean_numbers = (numbers * shares).sum(axis=2)
+        other = probabilities.sum(axis=2).T @ mean_numbers
         # Two different items of one level: the second side has one item less to offer.
-        rest = (counts[:, :, None, :] - np.eye(2)) / np.maximum(m - 1, 1)[:, None, None]
-        within = np.einsum(
-            "ois,oisr,oir->i", values * shares, np.maximum(rest, 0), numbers
-        )
+        left_over = counts[:, :, None, :] - np.eye(2)
+        chances = np.maximum(left_over / np.maximum(m - 1, 1)[:, None, None], 0)
+        within = np.einsum("ois,oisr,oir->i", probabilities, chances, numbers)
         np.fill_diagonal(other, np.where(m > 1, within, 0.0))
-        return other, np.einsum("ois,ois->i", values * shares, numbers)
+        own = np.einsum("ois,ois->i", probabilities, numbers)
+        return other, own
 
     def second_moments(
         self, estimator: Array, level_of: NDArray[np.int64], shares: Array, sums: Array
@@ -281,42 +298,62 @@ class OutputTypes:
         Examples
         --------
         >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
-        >>> level_of, shares = np.zeros(3, dtype=int), np.array([1.0, 0.0, 0.0])
-        >>> estimator, each = types.estimator([1.0]), np.eye(3)
-        >>> types.second_moments(estimator, level_of, shares, each).round(4).tolist()
+        >>> level_of = np.zeros(3, dtype=int)
+        >>> shares = np.array([1.0, 0.0, 0.0])
+        >>> estimator = types.estimator([1.0])
+        >>> types.second_moments(estimator, level_of, shares, np.eye(3)).round(4).tolist()
         [[1.8889, -0.4444, -0.4444], [-0.4444, 0.5556, -0.1111], [-0.4444, -0.1111, 0.5556]]
         """
-        low = estimator[..., 0]
-        slope = estimator[..., 1] - estimator[..., 0]
         size = self.item_counts.size
+        people = np.asarray(np.bincount(level_of, shares, size), dtype=np.float64)
+        between_others, own_excess = self._products(estimator, people)
+        # Every pair of items by their levels alone, the person's own among them or not.
+        levels = np.eye(size)[level_of]
+        level_sums = sums @ levels
+        answers = (sums * shares) @ levels
+        crossed = answers @ own_excess @ level_sums.T
+        pairs = level_sums @ between_others @ level_sums.T + crossed + crossed.T
+        # An item with itself is no pair of items: its square stands in the products' place.
+        other, own = self.expectations(np.square(estimator))
+        squares = (people @ other)[level_of]
+        squares -= shares * (np.diag(other) - own)[level_of]
+        squares -= (
+            np.diag(between_others)[level_of]
+            + 2 * shares * np.diag(own_excess)[level_of]
+        )
+        return np.asarray(pairs + (sums * squares) @ sums.T)
+
+    def _products(self, estimator: Array, people: Array) -> tuple[Array, Array]:
+        """Means of the product of two items' numbers in one report, by their levels, ``(t, t)``.
+
+        The first where neither is the person's answer; ``people`` are the shares of their levels.
+        The second is by how much the mean is larger where the row's item is the person's answer.
+        """
+        size = self.item_counts.size
+        low = estimator[..., 0]
+        slope = estimator[..., 1] - low
+        diagonal = np.diag_indices(size)
         chances = self.probabilities
-        people = np.bincount(level_of, shares, size)
-        apart = np.zeros((size, size))
-        beside = np.zeros((size, size))
+        between_others = np.zeros((size, size))
+        own_excess = np.zeros((size, size))
         for g in range(size):  # the level of the person's own item
             unit = np.eye(size)[g]
-            rest = np.maximum(self.item_counts - unit, 1.0)
+            others = np.maximum(self.item_counts - unit, 1.0)
             for side in (0, 1):
                 high = self.high_counts - side * unit
                 weight = chances[g, :, side]
-                first = np.maximum(high, 0) / rest
+                first = np.maximum(high, 0) / others
                 mean = low + slope * first
-                both = np.einsum("o,oi,ok->ik", weight, mean, mean)
-                # Two items of one level: the second has one place less on the first's side.
-                pair = first * np.maximum(high - 1, 0) / np.maximum(rest - 1, 1.0)
-                both[np.diag_indices(size)] += weight @ (slope**2 * (pair - first**2))
-                apart += people[g] * both
-                beside[g] += (weight * estimator[:, g, side]) @ mean - both[g]
-        levels = np.eye(size)[level_of]
-        whole = sums @ levels
-        crossed = (sums * shares) @ levels @ beside @ (sums @ levels).T
-        other, mine = self.expectations(np.square(estimator))
-        alone = (people @ other)[level_of] - shares * (np.diag(other) - mine)[level_of]
-        # An item with itself is no pair of items.
-        alone -= np.diag(apart)[level_of] + 2 * shares * np.diag(beside)[level_of]
-        return np.asarray(
-            whole @ apart @ whole.T + crossed + crossed.T + (sums * alone) @ sums.T
-        )
+                product = np.einsum("o,oi,ok->ik", weight, mean, mean)
+                # Two items of one level: the first leaves its side with one place less.
+                second = np.maximum(high - 1, 0)
+                pair = first * second / np.maximum(others - 1, 1.0)
+                covariance = slope**2 * (pair - first**2)
+                product[diagonal] += weight @ covariance
+                between_others += people[g] * product
+                own = (weight * estimator[:, g, side]) @ mean
+                own_excess[g] += own - product[g]
+        return between_others, own_excess
 
 
 def pooled(
@@ -334,16 +371,18 @@ def pooled(
     ([1.0, 2.0], [10, 2])
     """
     items = grouped(policy.item_counts, groups, np.add)
-    epsilons = policy.epsilons
+    epsilons = grouped(policy.epsilons, groups, least)
     if policy.rule.by_level:
         by_group = policy.rule.mapped(lambda budgets: grouped(budgets, groups, least))
-        return PrivacyPolicy(grouped(epsilons, groups, least), items, by_group)
+        return PrivacyPolicy(epsilons, items, by_group)
     bounds = policy.bounds().copy()
     # A level's only item has no other to be told from.
-    alone = (policy.item_counts == 1) & (np.bincount(groups)[groups] > 1)
+    shared_group = np.bincount(groups)[groups] > 1
+    alone = (policy.item_counts == 1) & shared_group
     bounds[alone, alone] = np.inf if least is np.minimum else 0.0
-    rule = grouped(grouped(bounds, groups, least).T, groups, least).T
-    return PrivacyPolicy(grouped(epsilons, groups, least), items, rule)
+    by_row = grouped(bounds, groups, least)
+    rule = grouped(by_row.T, groups, least).T
+    return PrivacyPolicy(epsilons, items, rule)
 
 
 def grouped(
