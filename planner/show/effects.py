@@ -43,9 +43,13 @@ def power_blocks(power: ModelPower) -> list[Block]:
         ),
     ]
     for kind, title in _TITLES.items():
-        effects = [effect for effect in power.effects if effect.kind == kind]
+        effects = []
+        for effect in power.effects:
+            if effect.kind == kind:
+                effects.append(effect)
         if effects:
             blocks.append(_table(title, effects))
+    # Collections without a fit are not hidden in the shares above: how many is said of each answer.
     for (_, outcome), collections in power.unfitted.items():
         if collections:
             share = collections / power.collections
@@ -58,21 +62,31 @@ def power_blocks(power: ModelPower) -> list[Block]:
 
 
 def _table(title: str, effects: list[EffectPower]) -> Table:
-    directly = [_figure(effect, effect.without_privacy) for effect in effects]
+    outcomes = []
+    names = []
+    told_apart = []
+    means = []
+    deviations = []
+    # What the same people's true answers would show: what is lost to privacy, and what to the
+    # number of people, which no budget mends.
+    directly = []
+    told_apart_directly = []
+    for effect in effects:
+        outcomes.append(effect.outcome)
+        names.append(effect.name)
+        told_apart.append(_told_apart(effect))
+        means.append(_figure(effect, effect.mean))
+        deviations.append(_figure(effect, effect.deviation))
+        directly.append(_figure(effect, effect.without_privacy))
+        told_apart_directly.append(effect.told_apart_without_privacy)
     columns = (
-        column("answer", [effect.outcome for effect in effects]),
-        column("of", [effect.name for effect in effects]),
-        column("told apart", map(_told_apart, effects), str),
-        column("mean", [_figure(effect, effect.mean) for effect in effects], str),
-        column(
-            "deviation", [_figure(effect, effect.deviation) for effect in effects], str
-        ),
+        column("answer", outcomes),
+        column("of", names),
+        column("told apart", told_apart, str),
+        column("mean", means, str),
+        column("deviation", deviations, str),
         column("without privacy", directly, str),
-        column(
-            "told apart then",
-            [effect.told_apart_without_privacy for effect in effects],
-            percent,
-        ),
+        column("told apart then", told_apart_directly, percent),
     )
     return Table(title, columns, "everybody")
 
@@ -81,7 +95,9 @@ def _figure(effect: EffectPower, value: float | None) -> str:
     """A share in per cent, another number to three digits."""
     if value is None:
         return ""
-    return f"{100 * value:.3g} %" if effect.is_share else f"{value:.3g}"
+    if effect.is_share:
+        return f"{100 * value:.3g} %"
+    return f"{value:.3g}"
 
 
 def _told_apart(effect: EffectPower) -> str:

@@ -117,7 +117,9 @@ def chart(plan: object) -> Figure:
 def figure_of(plan: object) -> Chart | None:
     """The same chart, before anything draws it; None if it has none."""
     draw = _CHARTS.get(type(plan))
-    return None if draw is None else draw(plan)
+    if draw is None:
+        return None
+    return draw(plan)
 
 
 def question_figure(plan: QuestionPlan) -> Chart:
@@ -126,39 +128,43 @@ def question_figure(plan: QuestionPlan) -> Chart:
     if sampling is not None:
         return decoys_figure(sampling)
     chosen = plan.planned.name
+    planned: list[Option] = []
+    others: list[Option] = []
+    for option in plan.options:
+        if option.name == chosen:
+            planned.append(option)
+        else:
+            others.append(option)
     lines = list[Line]()
-    for name, colour, rows in (
-        (
-            "this plan",
-            BLUE,
-            [option for option in plan.options if option.name == chosen],
-        ),
-        ("others", GREY, [option for option in plan.options if option.name != chosen]),
+    for name, colour, options in (
+        ("this plan", BLUE, planned),
+        ("others", GREY, others),
     ):
-        errors = [option.error for option in rows]
-        limits = [0.0] * len(rows), errors
-        lines.append(
-            Line(name, [option.title for option in rows], errors, colour, "", limits)
-        )
-    return Chart(
-        [option for option in lines if option.x],
-        ("", f"error, {plan.question.unit}"),
-        turned=True,
-    )
+        if options:  # a legend has no entry for nothing
+            lines.append(_error_bars(name, colour, options))
+    return Chart(lines, ("", f"error, {plan.question.unit}"), turned=True)
+
+
+def _error_bars(name: str, colour: str, options: Sequence[Option]) -> Line:
+    """The error of each mechanism as a bar from 0, so that lengths may be compared."""
+    titles = [option.title for option in options]
+    errors = [option.error for option in options]
+    zeros = [0.0] * len(options)
+    return Line(name, titles, errors, colour, "", limits=(zeros, errors))
 
 
 def frontier_figure(curve: Frontier) -> Chart:
     """Error against the common scale of the budgets, in total and of at most eight levels."""
     kept = curve.names[:_MOST_DRAWN_LEVELS]
+    in_total = "error"
+    if kept:  # beside the errors of its levels it has to be told from them
+        in_total = "all answers"
+    total = _positive(curve.total_error)
     levels = [f"one answer of {name!r}" for name in kept]
+    of_levels = dict(zip(levels, curve.level_errors.T, strict=False))
     lines = [
-        Line(
-            "all answers" if kept else "error",
-            curve.scale,
-            _positive(curve.total_error),
-            GREY,
-        ),
-        *_lines(curve.scale, dict(zip(levels, curve.level_errors.T, strict=False))),
+        Line(in_total, curve.scale, total, GREY),
+        *_lines(curve.scale, of_levels),
     ]
     titles = f"budgets times {_MORE_PRIVATE}", "error, share of the people"
     here = _upright("these budgets", 1.0, lines, RED)
@@ -180,9 +186,10 @@ def error_units(plan: QuestionPlan) -> dict[str, Callable[[Any], Any]]:
 
 def in_unit(drawn: Chart, unit: str, written: Callable[[Any], Any]) -> Chart:
     """A chart of errors in one of the :func:`error_units`."""
-    lines = [
-        replace(line, values=written(np.asarray(line.values))) for line in drawn.lines
-    ]
+    lines = []
+    for line in drawn.lines:
+        values = written(np.asarray(line.values))
+        lines.append(replace(line, values=values))
     return replace(drawn, lines=lines, titles=(drawn.titles[0], f"error, {unit}"))
 
 
@@ -194,13 +201,18 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
     whole = plan.part.whole
     policy = plan.deployed.policy
     drawn = frontier_figure(curve)
-    current = float(policy.epsilons[policy.names.index(level)]) if level else 1.0
-    *curves, here = (
-        replace(
-            line, x=current * np.asarray(line.x), values=whole * np.asarray(line.values)
-        )
-        for line in drawn.lines
-    )
+    # Of all budgets together the axis is their common factor, which is 1 as they are.
+    current = 1.0
+    across = "all budgets, times"
+    if level:
+        current = float(policy.epsilons[policy.names.index(level)])
+        across = f"budget of {level!r}, nats"
+    lines = list[Line]()
+    for line in drawn.lines:
+        x = current * np.asarray(line.x)
+        values = whole * np.asarray(line.values)
+        lines.append(replace(line, x=x, values=values))
+    *curves, here = lines
     ends = current * float(curve.scale[0]), current * float(curve.scale[-1])
     marks = list[Line]()
     limit = plan.saturation_epsilon
@@ -209,21 +221,19 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
     for target in plan.targets:
         asked = target.target
         smallest = target.budgets
-        if asked.kind == "error" and (
-            asked.level is None or asked.level in curve.names
-        ):
-            whose = "" if asked.level is None else f", {asked.level!r}"
-            marks.append(
-                Line(f"target{whose}", ends, [whole * asked.value] * 2, SKY, "dash")
-            )
-        if (
-            smallest is not None
-            and smallest.possible
-            and not level
-            and ends[0] < smallest.scale < ends[1]
-        ):
+        # Other targets, of a chance to see a difference say, are no height in this chart.
+        if asked.kind == "error":
+            heights = [whole * asked.value] * 2
+            if asked.level is None:
+                marks.append(Line("target", ends, heights, SKY, "dash"))
+            elif asked.level in curve.names:
+                name = f"target, {asked.level!r}"
+                marks.append(Line(name, ends, heights, SKY, "dash"))
+        # The smallest budgets scale all levels: on the axis of one level they have no point.
+        if level or smallest is None or not smallest.possible:
+            continue
+        if ends[0] < smallest.scale < ends[1]:
             marks.append(_upright("targets met", smallest.scale, curves, SKY))
-    across = f"budget of {level!r}, nats" if level else "all budgets, times"
     titles = f"{across} {_MORE_PRIVATE}", f"error, {plan.question.unit}"
     return replace(drawn, lines=[*curves, *marks, here], titles=titles, percent=False)
 
@@ -257,19 +267,21 @@ def error_figure(plan: AnswerRatePlan) -> Chart:
             Line("best channel", budget, plan.channels.channel_errors(budget), PURPLE)
         )
     highest = _HIDDEN_ABOVE * plan.best.rmse
+    visible = list[Line]()
+    for line in lines:
+        values = np.where(line.values < highest, line.values, np.nan)
+        visible.append(replace(line, values=values))
     places = list[Line]()
-    lines = [
-        replace(x, values=np.where(x.values < highest, x.values, np.nan)) for x in lines
-    ]
+    # Where the best is at the end of the curve, it is flat beyond what was computed, too.
     if plan.best.epsilon < curve.epsilon[-1]:
         flat = [best.flat_lower, best.flat_upper]
-        (low, high) = _reach(lines)
+        (low, high) = _reach(visible)
         band = ([low] * 2, [high] * 2)
         name = f"within {100 * FLAT:g} % of the best"
         places.append(Line(name, flat, [np.nan] * 2, GREY, limits=band))
-    return _over_budgets(
-        plan, [*places, *lines], "predicted error of the mean", log="y"
-    )
+    # The band first: what is drawn later lies above it.
+    drawn = [*places, *visible]
+    return _over_budgets(plan, drawn, "predicted error of the mean", log="y")
 
 
 def answering_figure(plan: AnswerRatePlan) -> Chart:
@@ -283,13 +295,14 @@ def parts_figure(plan: AnswerRatePlan) -> Chart:
     budget = plan.curve.epsilon
     total, noise, added = plan.error_parts(budget)
     far = ~(total < _HIDDEN_ABOVE * np.nanmin(total))
-    total, noise, added = (
-        _positive(np.where(far, np.nan, curve)) for curve in (total, noise, added)
-    )
+
+    def near(curve: Array) -> Any:
+        return _positive(np.where(far, np.nan, curve))
+
     lines = [
-        Line("error of the mean", budget, total),
-        Line("noise, if everybody answered", budget, noise, GREEN, "dot"),
-        Line("what refusals add", budget, added, ORANGE, "dash"),
+        Line("error of the mean", budget, near(total)),
+        Line("noise, if everybody answered", budget, near(noise), GREEN, "dot"),
+        Line("what refusals add", budget, near(added), ORANGE, "dash"),
     ]
     return _over_budgets(plan, lines, "predicted error of the mean", log="y")
 
@@ -312,21 +325,23 @@ def decoys_figure(plan: SamplingPlan) -> Chart:
     across = np.geomspace(fewest, most, 50)
     levels = plan.question.levels[:_MOST_DRAWN_LEVELS]
     sampled = f"{100 * mechanism.sampling:.3g} % are sampled"
-    firsts = np.cumsum([0, *(len(level_part.yes_counts) for level_part in levels)])
     lines = [Line(sampled, across, mechanism.losses_with(across), GREY)]
-    for level, start, colour in zip(
-        levels, decoys[firsts[:-1]], cycle(CYCLE), strict=False
-    ):
-        lines.append(
-            Line(f"{level.name!r}", [start], mechanism.losses_with([start]), colour, "")
-        )
+    first = 0
+    for level, colour in zip(levels, cycle(CYCLE), strict=False):
+        # One point a level, that of its first value: more would hide each other.
+        decoy = [decoys[first]]
+        loss = mechanism.losses_with(decoy)
+        lines.append(Line(f"{level.name!r}", decoy, loss, colour, ""))
+        first += len(level.yes_counts)
     titles = "chance of a decoy, of each value", "loss in round two, nats"
     return Chart(lines, titles, "x", left_out=_of(levels, plan.question.levels))
 
 
 def _of(shown: Sized, every: Sized, what: str = "levels") -> str:
     """What is left out, if it is."""
-    return f"{len(shown)} of {len(every)} {what}" if len(shown) < len(every) else ""
+    if len(shown) >= len(every):
+        return ""
+    return f"{len(shown)} of {len(every)} {what}"
 
 
 def ordered_figure(
@@ -340,9 +355,9 @@ def ordered_figure(
     median = estimates.quantile()
     between = answers[answers.index(median.lower) : answers.index(median.upper) + 1]
     said = f"estimated; the band holds all at once, {100 * estimates.confidence:.3g} % confidence"
-    where = (
-        f"median {median.answer}{', and where it may be' if len(between) > 1 else ''}"
-    )
+    where = f"median {median.answer}"
+    if len(between) > 1:
+        where += ", and where it may be"
     lines = [
         Line(said, answers, estimates.consistent, limits=estimates.band, marked=True),
         Line(where, between, [0.5] * len(between), RED, marked=True),
@@ -395,16 +410,24 @@ def beliefs_figure(
 def rounds_figure(part: AnyPart, planned: Option) -> Chart:
     """Errors of a round, of the average and of a change against how often a question is asked."""
     counts = np.arange(2, 2 * part.asked.rounds.count + 1)
-    schemes = [own_ways(part, planned, count)[1][0] for count in counts.tolist()]
-    errors: dict[str, list[Any]] = {
-        "a round": [scheme.each for scheme in schemes],
-        "the average, if answers stay": [scheme.average_stays for scheme in schemes],
-        "a change, if answers stay": [scheme.change_stays for scheme in schemes],
-    }
-    complete = {name: line for name, line in errors.items() if None not in line}
-    lines = _lines(
-        counts, {name: [*map(part.total, line)] for name, line in complete.items()}
-    )
+    of_round = list[Any]()
+    of_average = list[Any]()
+    of_change = list[Any]()
+    for count in counts.tolist():
+        _, schemes = own_ways(part, planned, count)
+        scheme = schemes[0]
+        of_round.append(scheme.each)
+        of_average.append(scheme.average_stays)
+        of_change.append(scheme.change_stays)
+    errors = {}
+    for name, squared in (
+        ("a round", of_round),
+        ("the average, if answers stay", of_average),
+        ("a change, if answers stay", of_change),
+    ):
+        if None not in squared:  # some schemes have no error of an average or a change
+            errors[name] = [part.total(error) for error in squared]
+    lines = _lines(counts, errors)
     here = _upright("these rounds", part.asked.rounds.count, lines, RED)
     return Chart([*lines, here], ("rounds", f"error, {part.asked.unit}"), "y")
 
@@ -447,11 +470,11 @@ def distribution_figure(
 
 def over_rounds_figure(rows: DataFrame) -> Chart:
     """The answers with the largest estimates over the rounds, with their intervals as bands."""
+    # Over all rounds together, so that an answer that became frequent late is drawn, too.
     by_answer = rows.groupby("answer")["estimate"].sum()
+    largest = by_answer.nlargest(_MOST_OVER_ROUNDS).index
     lines = list[Line]()
-    for answer, colour in zip(
-        by_answer.nlargest(_MOST_OVER_ROUNDS).index, CYCLE, strict=False
-    ):
+    for answer, colour in zip(largest, CYCLE, strict=False):
         of_answer = rows[rows["answer"] == answer]
         x = of_answer["of"].str.removeprefix("round ").astype(int)
         limits = (of_answer["lower"], of_answer["upper"])
@@ -465,10 +488,12 @@ def over_rounds_figure(rows: DataFrame) -> Chart:
 
 def _lines(x: Any, values: Mapping[str, ArrayLike]) -> list[Line]:
     """Lines by their names, on an axis that is logarithmic, in colours and dashes of their own."""
-    styles = zip(values.items(), cycle(CYCLE), cycle(DASHES))
-    return [
-        Line(name, x, _positive(y), colour, dash) for (name, y), colour, dash in styles
-    ]
+    lines = list[Line]()
+    colours = cycle(CYCLE)
+    dashes = cycle(DASHES)
+    for name, y in values.items():
+        lines.append(Line(name, x, _positive(y), next(colours), next(dashes)))
+    return lines
 
 
 def _positive(values: ArrayLike) -> Any:
@@ -490,9 +515,14 @@ def plotly_of(drawn: Chart) -> Figure:
     from plotly.graph_objects import Figure
 
     figure = Figure()
-    (across, along) = "yx" if drawn.turned else "xy"
+    # plotly's letters of the axis of names or budgets, and of the axis of values.
+    across = "x"
+    along = "y"
+    if drawn.turned:
+        across = "y"
+        along = "x"
     for line in drawn.lines:
-        x = [_as_it_is(label) if isinstance(label, str) else label for label in line.x]
+        x = list(map(_axis_label, line.x))
         if line.bare and line.limits is not None:
             _add_bars(figure, x, line, across, along)
             continue
@@ -509,33 +539,50 @@ def plotly_of(drawn: Chart) -> Figure:
                 }
             else:
                 style[f"error_{along}"] = _bars_of(line.values, *line.limits)
-        mode = (
-            "markers" if not line.dash else "lines+markers" if line.marked else "lines"
-        )
         values = {across: x, along: line.values}
-        figure.add_scatter(**values, name=_as_it_is(line.name), mode=mode, **style)
+        name = _as_it_is(line.name)
+        figure.add_scatter(**values, name=name, mode=_mode(line), **style)
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
     figure.update_layout(
         height=350, margin={"l": 8, "r": 8, "t": 8, "b": 40}, legend=legend
     )
+    _style_axes(figure, drawn, across, along)
+    return figure
+
+
+def _style_axes(figure: Figure, drawn: Chart, across: str, along: str) -> None:
+    """Titles, kinds and ends of both axes, and the height that names need."""
     for axis, title in ((across, drawn.across), (along, drawn.titles[1])):
-        kind = (
-            {"type": "log", "dtick": "D2", "tickformat": "~g"}
-            if axis in drawn.log
-            else {}
-        )
-        figure.update_layout(
-            {f"{axis}axis": {"title": title, "automargin": True, **kind}}
-        )
-    if drawn.turned:
+        look: dict[str, Any] = {"title": title, "automargin": True}
+        if axis in drawn.log:  # marks at 1, 2 and 5 times a power of ten
+            look |= {"type": "log", "dtick": "D2", "tickformat": "~g"}
+        figure.update_layout({f"{axis}axis": look})
+    if drawn.turned:  # as high as its names need, the first on top
         height = 90 + 26 * max(len(drawn.lines[0].x), 2)
         figure.update_layout(
             height=height, yaxis={"type": "category", "autorange": "reversed"}
         )
     if drawn.percent:
-        whole = {"rangemode": "tozero"} if drawn.turned else {}
-        figure.update_layout({f"{along}axis": {"tickformat": ".2~%", **whole}})
-    return figure
+        shares = {"tickformat": ".2~%"}
+        if drawn.turned:  # bars are compared by their lengths, which begin at 0
+            shares["rangemode"] = "tozero"
+        figure.update_layout({f"{along}axis": shares})
+
+
+def _axis_label(value: Any) -> Any:
+    """A name as plotly shall show it; numbers stay."""
+    if isinstance(value, str):
+        return _as_it_is(value)
+    return value
+
+
+def _mode(line: Line) -> str:
+    """How plotly draws a line: as points alone, through them, or both."""
+    if not line.dash:
+        return "markers"
+    if line.marked:
+        return "lines+markers"
+    return "lines"
 
 
 def _bars_of(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> dict[str, Any]:
@@ -558,7 +605,8 @@ def _add_bars(
     """From limit to limit, with a gap after each, so that the legend shows a bar, too."""
     places: list[Any] = []
     values: list[float | None] = []
-    for x_place, low, high in zip(x, *(line.limits or ((), ())), strict=True):
+    lower, upper = line.limits or ((), ())
+    for x_place, low, high in zip(x, lower, upper, strict=True):
         places += [x_place, x_place, None]
         values += [float(low), float(high), None]
     style = {"color": line.colour, "width": 5}
@@ -567,9 +615,12 @@ def _add_bars(
 
 
 def _add_band(figure: Figure, x: Sequence[Any], line: Line) -> None:
-    light = ",".join(
-        str(int(line.colour[digit : digit + 2], 16)) for digit in (1, 3, 5)
-    )
+    # The line's colour as plotly takes a transparent one: red, green and blue in 0 to 255.
+    red = int(line.colour[1:3], 16)
+    green = int(line.colour[3:5], 16)
+    blue = int(line.colour[5:7], 16)
+    light = f"rgba({red},{green},{blue},0.25)"
+    # Two lines that nobody sees, with the room between them filled.
     edge = {
         "mode": "lines",
         "line": {"width": 0},
@@ -578,9 +629,7 @@ def _add_band(figure: Figure, x: Sequence[Any], line: Line) -> None:
     }
     lower, upper = line.limits or ((), ())
     figure.add_scatter(x=x, y=lower, **edge)
-    figure.add_scatter(
-        x=x, y=upper, fill="tonexty", fillcolor=f"rgba({light},0.25)", **edge
-    )
+    figure.add_scatter(x=x, y=upper, fill="tonexty", fillcolor=light, **edge)
 
 
 def _as_it_is(text: str) -> str:

@@ -24,8 +24,10 @@ from planner.show.blocks import (
     Fact,
     Facts,
     Heading,
+    Rank,
     Sentence,
     Table,
+    Tone,
     column,
     people,
     percent,
@@ -72,7 +74,9 @@ class KindWords:
         what = f"total error{self.of_what(asked)}"
         if asked.objective.kind == "minimax":
             what = "error of the worst single item"
-        return what if asked.objective.weights is None else f"weighted {what}"
+        if asked.objective.weights is not None:
+            return f"weighted {what}"
+        return what
 
     def of_what(self, asked: Any) -> str:
         """What that is an error of, where it is not one of counts."""
@@ -87,12 +91,9 @@ class KindWords:
         """What is off by that error."""
         if asked.of_mean:
             return "the mean is off"
-        worst = asked.objective.kind == "minimax"
-        return (
-            "an answer's count is off"
-            if worst
-            else "the counts of all answers are off together"
-        )
+        if asked.objective.kind == "minimax":
+            return "an answer's count is off"
+        return "the counts of all answers are off together"
 
     def assumed(self, plan: QuestionPlan) -> str:
         """What is assumed as the survey does not state it; empty for nothing."""
@@ -104,9 +105,11 @@ class KindWords:
         design = plan.fact(SubsetDesign)
         if design is not None:
             items = int(design.policy.item_counts.sum())
-            types = design.types.size
+            types = f"{design.types.size} types"
+            if design.types.size == 1:
+                types = "1 type"
             sentences.append(
-                f"The design has {types} type{'s' * (types > 1)} of reports. Each says its type "
+                f"The design has {types} of reports. Each says its type "
                 f"and the sides of all {items:,} answers, {TYPE_BYTES + octets(items):,} bytes."
             )
         return sentences
@@ -127,16 +130,15 @@ class _OfSets(KindWords):
 
     def answers(self, plan: QuestionPlan) -> str:
         padded = plan.fact(Padded)
-        padding_known = padded is not None and padded.plan is not None
-        return (
-            "for sets of the sizes that are expected"
-            if padding_known
-            else super().answers(plan)
-        )
+        if padded is not None and padded.plan is not None:
+            return "for sets of the sizes that are expected"
+        return super().answers(plan)
 
     def assumed(self, plan: QuestionPlan) -> str:
         padded = plan.fact(Padded)
-        return f"Pilot r{padded.said[1:]}" if padded is not None and padded.said else ""
+        if padded is None or not padded.said:
+            return ""
+        return f"Pilot r{padded.said[1:]}"
 
     def report(self, plan: QuestionPlan) -> list[str]:
         padded = plan.fact(Padded)
@@ -162,25 +164,37 @@ class _OfScales(KindWords):
     drowned = "most shares say nothing"
 
     def of_what(self, asked: Any) -> str:
-        return f" of the {'counts' if asked.wanted == COUNTS else 'cumulative shares'}"
+        if asked.wanted == COUNTS:
+            return " of the counts"
+        return " of the cumulative shares"
 
     def off(self, asked: Any) -> str:
         return super().off(asked).replace("of all answers", "up to each answer")
 
     def assumed(self, plan: QuestionPlan) -> str:
         question = plan.question
-        return question.reason if isinstance(question, NumberCells) else ""
+        # How a number was cut into cells is the planner's choice, not the survey's.
+        if isinstance(question, NumberCells):
+            return question.reason
+        return ""
 
     def answers(self, plan: QuestionPlan) -> str:
         said = super().answers(plan)
-        return f"{said} among the people asked" if plan.question.of_mean else said
+        if plan.question.of_mean:
+            return f"{said} among the people asked"
+        return said
 
     def report(self, plan: QuestionPlan) -> list[str]:
         channel = plan.fact(Channel)
         assert channel is not None  # noqa: S101 - of ordered answers
         none = getattr(plan.question, "no_answer", None)
-        answers = f"{len(channel.symbols) - (none is not None)} ordered answers"
-        answers += f" and {none!r}" if none else ""
+        # "No answer" is a symbol of the channel, but has no place in the order.
+        in_order = len(channel.symbols)
+        if none is not None:
+            in_order -= 1
+        answers = f"{in_order} ordered answers"
+        if none:
+            answers += f" and {none!r}"
         said = f"The channel has {channel.outputs} reports for {answers}."
         if not isinstance(plan.question, NumberCells):
             return [said]
@@ -212,11 +226,9 @@ class _OfNumbers(KindWords):
         unknown = []
         if question.refusals is None and question.preferences is None:
             unknown.append(f"{percent(question.refusing)} of the people give no answer")
-        if (
-            question.sd is None
-            and not question.yes_no
-            and not (model and model.any_answers)
-        ):
+        # Yes and no have the spread of their share; the least favourable answers the largest.
+        needs_spread = not question.yes_no and not (model and model.any_answers)
+        if question.sd is None and needs_spread:
             unknown.append("answers spread by 0.3 of half the range")
         if not unknown:
             return ""
@@ -257,12 +269,12 @@ def whose_answers(model: AnswerRateModel) -> str:
     """For whose answers the error of a mean is predicted."""
     if model.any_answers:
         return "the least favourable answers"
-    whose = (
-        "the worst of five means"
-        if model.mean is None
-        else f"answers around {model.mean:g}"
-    )
-    return whose if model.domain.yes_no else f"{whose} (spread {model.spread:.6g})"
+    whose = "the worst of five means"
+    if model.mean is not None:
+        whose = f"answers around {model.mean:g}"
+    if model.domain.yes_no:
+        return whose
+    return f"{whose} (spread {model.spread:.6g})"
 
 
 def words(plan: QuestionPlan) -> KindWords:
@@ -272,7 +284,9 @@ def words(plan: QuestionPlan) -> KindWords:
 
 def error_text(plan: QuestionPlan) -> Callable[[float | None], str]:
     """How its errors are written: as people, or in the unit of a mean."""
-    return quantity if plan.question.of_mean else people
+    if plan.question.of_mean:
+        return quantity
+    return people
 
 
 def objective_name(plan: QuestionPlan) -> str:
@@ -282,12 +296,10 @@ def objective_name(plan: QuestionPlan) -> str:
 
 def answers(plan: QuestionPlan) -> str:
     """For which answers that error holds, and of whom it is an error where not all are asked."""
-    asked = (
-        f", among the {plan.part.people:,} people asked"
-        if plan.part.people < plan.part.everybody
-        else ""
-    )
-    return f"{words(plan).answers(plan)}{asked}"
+    text = words(plan).answers(plan)
+    if plan.part.people < plan.part.everybody:
+        text += f", among the {plan.part.people:,} people asked"
+    return text
 
 
 def measure(plan: QuestionPlan) -> str:
@@ -297,12 +309,16 @@ def measure(plan: QuestionPlan) -> str:
 
 def in_round(plan: QuestionPlan) -> str:
     """What is added to the name of an error where it is one of a round."""
-    return "" if plan.again is None else " in a round"
+    if plan.again is None:
+        return ""
+    return " in a round"
 
 
 def share_of(plan: QuestionPlan) -> str:
     """What its error is a share of."""
-    return "half the range" if plan.question.of_mean else "the people who answer"
+    if plan.question.of_mean:
+        return "half the range"
+    return "the people who answer"
 
 
 def within(gap: float) -> str:
@@ -331,7 +347,9 @@ def proven_in_short(question: QuestionPlan) -> str:
         if proof.gap < 1:
             return f"proven within {within(proof.gap)} of the best{proof.where}"
         return f"proven no worse than {1 + proof.gap:.1f} times the best{proof.where}"
-    return _NOT_KNOWN if question.bound_unknown else ""
+    if question.bound_unknown:
+        return _NOT_KNOWN
+    return ""
 
 
 def certificate_sentences(question: QuestionPlan) -> list[str]:
@@ -367,7 +385,9 @@ _STOPPED = {
 def _why_stopped(question: QuestionPlan) -> str:
     """Why the search of a choice's mechanism ended early, where that leaves a gap worth saying."""
     law = question.fact(SubsetDesign) or question.fact(UnaryTable)
-    certificate = None if law is None else law.certificate
+    if law is None:
+        return ""
+    certificate = law.certificate
     if certificate is None or certificate.relative_gap < _SAME_GAP:
         return ""
     return certificate.stopped
@@ -377,7 +397,6 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
     """What is proven, first of what is most like the plan."""
     sets = question.fact(SetPromises)
     channel = question.fact(Channel)
-    table = question.fact(UnaryTable)
     what = objective_name(question)
     if sets is not None and math.isfinite(sets.gap):
         among = "mechanism of any kind that keeps these budgets, with any unbiased estimates,"
@@ -389,28 +408,47 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
         estimates = f"answers once, with any {proof.estimates},"
         yield _Proof(proof.error_gap, f"{among} {estimates}", what)
     elif channel is None and sets is None:
-        proofs = []
-        if table is not None and question.proven_gap is not None:
-            padded = question.fact(Padded)
-            padding = "" if padded is None else f" at padding length {padded.length}"
-            among = f"{table.model} table that keeps these budgets{padding}"
-            where = f" of those with a bit for each answer{padding}"
-            proofs.append(_Proof(question.proven_gap, among, what, where))
-        if question.noise_gap is not None:
-            among = "mechanism of any kind that keeps these budgets and answers once, with any"
-            asked = (
-                "" if question.part.fraction == 1 else ", as of those who are asked,"
-            )
-            where = "" if table is None else " of all mechanisms"
-            of_all = _Proof(
-                question.noise_gap, f"{among} unbiased estimate,", what + asked, where
-            )
-            # Where no design is better than a table, that is what is said of it in short.
-            none_better = any(
-                option.of_all and option.refused for option in question.found
-            )
-            proofs.insert(0 if none_better else len(proofs), of_all)
-        yield from proofs
+        among_tables = _proof_among_tables(question, what)
+        among_all = _proof_among_all(question, what)
+        proofs = [among_tables, among_all]
+        # Where no design is better than a table, that is what is said of it in short.
+        for option in question.found:
+            if option.of_all and option.refused:
+                proofs = [among_all, among_tables]
+        for known in proofs:
+            if known is not None:
+                yield known
+
+
+def _proof_among_tables(question: QuestionPlan, what: str) -> _Proof | None:
+    """That no table of its model is much better, at this padding length if it is of sets."""
+    table = question.fact(UnaryTable)
+    if table is None or question.proven_gap is None:
+        return None
+    padding = ""
+    padded = question.fact(Padded)
+    if padded is not None:
+        padding = f" at padding length {padded.length}"
+    among = f"{table.model} table that keeps these budgets{padding}"
+    where = f" of those with a bit for each answer{padding}"
+    return _Proof(question.proven_gap, among, what, where)
+
+
+def _proof_among_all(question: QuestionPlan, what: str) -> _Proof | None:
+    """That no mechanism of any kind is much better."""
+    if question.noise_gap is None:
+        return None
+    among = (
+        "mechanism of any kind that keeps these budgets and answers once, with any "
+        "unbiased estimate,"
+    )
+    # The bound is of the noise alone; who is drawn to be asked adds the same to every mechanism.
+    if question.part.fraction != 1:
+        what += ", as of those who are asked,"
+    where = ""
+    if question.fact(UnaryTable) is not None:  # beside what is proven among tables
+        where = " of all mechanisms"
+    return _Proof(question.noise_gap, among, what, where)
 
 
 # Sets
@@ -432,12 +470,16 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
     low = plan.flat_lower
     high = plan.flat_upper
     most = longer.largest_bias(question.part.people)
-    flat = f"any from {low} to {high} is within 5 % of the best, {plan.length}"
+    chosen = f"Padding length {length}"
+    if padded.given:
+        chosen += ", as set in the survey"
+    best = f"the best is {plan.length}"
+    if low < high:  # how little depends on it
+        best = f"any from {low} to {high} is within 5 % of the best, {plan.length}"
     lost = plan.lost[min(length, int(plan.lengths[-1])) - 1]  # beyond, nothing changes
     blocks: list[Block] = [
         Sentence(
-            f"Padding length {length}{', as set in the survey' if padded.given else ''}; "
-            f"{flat if low < high else f'the best is {plan.length}'}. Sets of more than {length} "
+            f"{chosen}; {best}. Sets of more than {length} "
             f"items are cut: {percent(lost)} of all answers are lost, and a count comes out too "
             f"small by {people(most)} people at most, which upper limits allow for."
         )
@@ -521,6 +563,15 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     zero = "of the people, staying at none whatever their answer"
     parameters = sampled, Fact(zero, percent(mechanism.zero))
     alone, linkable, released = views_in_words(plan)
+    # Everybody reads the view that the survey relies on, and the worst one; the third is a detail.
+    rank_of_alone: Rank = "details"
+    rank_of_released: Rank = "everybody"
+    if plan.relies_on == "round-two":
+        rank_of_alone = "everybody"
+        rank_of_released = "details"
+    deployable: Tone = "missed"
+    if plan.deployable:
+        deployable = "met"
     values = (
         column("value", question.question.plain_levels.item_names()),
         column("epsilon", plan.budgets[1:], ".3f"),
@@ -536,16 +587,10 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     return [
         Facts(figures),
         Sentence("A sampled few move to their true answer in round two.", "details"),
-        Sentence(reliance_sentence(plan), tone="met" if plan.deployable else "missed"),
+        Sentence(reliance_sentence(plan), tone=deployable),
         Sentence(linkable, tone="item"),
-        Sentence(
-            released,
-            "everybody" if plan.relies_on != "round-two" else "details",
-            "item",
-        ),
-        Sentence(
-            alone, "everybody" if plan.relies_on == "round-two" else "details", "item"
-        ),
+        Sentence(released, rank_of_released, "item"),
+        Sentence(alone, rank_of_alone, "item"),
         Facts(parameters, "details"),
         Table("Values: budget, loss in round two, error at 95 %", values),
     ]
@@ -558,11 +603,9 @@ def drawn_anew(again: AskedAgain) -> str:
     """How often answers change that do not stay."""
     if not isinstance(again.changes, int) or again.changes >= again.count - 1:
         return "if drawn anew every round"
-    return (
-        "if drawn anew once"
-        if again.changes == 1
-        else f"if drawn anew {again.changes} times"
-    )
+    if again.changes == 1:
+        return "if drawn anew once"
+    return f"if drawn anew {again.changes} times"
 
 
 def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
@@ -577,35 +620,38 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
     in_unit = error_text(question)
 
     def error(*squared: float | None) -> str:
-        return " / ".join(
-            in_unit(question.part.total(scheme))
-            for scheme in squared
-            if scheme is not None
-        )
+        known = []
+        for square in squared:
+            if square is not None:  # some ways have no error of an average or a change
+                known.append(in_unit(question.part.total(square)))
+        return " / ".join(known)
 
-    seen = "" if deployed.hidden else ", and an observer may see when an answer changes"
+    seen = ""
+    if not deployed.hidden:
+        seen = ", and an observer may see when an answer changes"
     note = (
         "L-OSUE, LOLOHA and RAPPOR are by their own accounting, at the smallest budget."
     )
+    names = []
+    changes = []
+    of_round = []
+    of_average = []
+    of_change = []
+    for scheme in ways:
+        names.append(scheme.name)
+        if scheme.hidden:
+            changes.append("hidden")
+        else:
+            changes.append("seen")
+        of_round.append(question.part.total(scheme.each))
+        of_average.append(error(scheme.average_stays, scheme.average_anew))
+        of_change.append(error(scheme.change_stays, scheme.change_anew))
     columns = (
-        column("way", (scheme.name for scheme in ways)),
-        column("changes", ("hidden" if scheme.hidden else "seen" for scheme in ways)),
-        column(
-            "a round",
-            [question.part.total(scheme.each) for scheme in ways],
-            in_unit,
-            bars=True,
-        ),
-        column(
-            "average",
-            (error(scheme.average_stays, scheme.average_anew) for scheme in ways),
-            str,
-        ),
-        column(
-            "change",
-            (error(scheme.change_stays, scheme.change_anew) for scheme in ways),
-            str,
-        ),
+        column("way", names),
+        column("changes", changes),
+        column("a round", of_round, in_unit, bars=True),
+        column("average", of_average, str),
+        column("change", of_change, str),
     )
     blocks: list[Block] = [
         Sentence(f"Asked {again.count} times, {deployed.name} a person{seen}."),
@@ -616,9 +662,8 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
             accent=0,
         ),
     ]
-    blocks += said(
-        [note] * any(scheme.name == "L-OSUE" for scheme in ways), rank="details"
-    )
+    if "L-OSUE" in names:  # the ways of others are all there, or none
+        blocks += said([note], rank="details")
     if bound is not None:
         text = (
             "Proven: no protocol with unbiased estimates that keeps these budgets between any two "

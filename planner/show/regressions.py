@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-_MOST_MODEL_ROWS = 40
+_MOST_MODEL_ROWS = 40  # of each kind; the file of estimates has all
 
 
 def model_blocks(rows: DataFrame, confidence: float) -> Iterator[Block]:
@@ -38,6 +38,7 @@ def model_blocks(rows: DataFrame, confidence: float) -> Iterator[Block]:
             "had that value, all else as it is; limits are for people drawn at random."
         ]
     )
+    # Coefficients are in units of the link (log odds, say), which few read: on the page alone.
     titles: dict[str, tuple[str, str, Rank]] = {
         PREDICTED: ("Predicted", "if", "everybody"),
         EFFECT: ("Average effects", "of", "everybody"),
@@ -45,22 +46,27 @@ def model_blocks(rows: DataFrame, confidence: float) -> Iterator[Block]:
     }
     for kind, (title, heading, rank) in titles.items():
         of_kind = rows[rows["of"] == kind].head(_MOST_MODEL_ROWS)
-        figures = [_model_figure(row) for row in of_kind.itertuples()]
-        limits = [_model_limits(row) for row in of_kind.itertuples()]
+        figures = []
+        limits = []
+        for row in of_kind.itertuples():
+            figures.append(_model_figure(row))
+            limits.append(_model_limits(row))
         columns = [
             column("answer", of_kind["answer"]),
             column(heading, of_kind["level"]),
             column("estimate", figures, str),
             column(f"{percent(confidence)} interval", limits, str),
         ]
-        if kind != PREDICTED:
+        if kind != PREDICTED:  # that a predicted share is 0 is no question
             columns.append(column("p", of_kind["p"], ".2g"))
         yield Table(title, tuple(columns), rank)
 
 
 def _model_figure(row: Any) -> str:
     """A share in per cent, another number to three digits."""
-    return f"{row.estimate:.3g}" if isnan(row.share) else percent_with(1, row.share)
+    if isnan(row.share):
+        return f"{row.estimate:.3g}"
+    return percent_with(1, row.share)
 
 
 def _model_limits(row: Any) -> str:
@@ -76,4 +82,6 @@ def _open_limits(lower: float, upper: float) -> str:
     """Of which one side or both cannot be told."""
     if isnan(lower) and isnan(upper):
         return "not told"
-    return f"at most {upper:.3g}" if isnan(lower) else f"at least {lower:.3g}"
+    if isnan(lower):
+        return f"at most {upper:.3g}"
+    return f"at least {lower:.3g}"

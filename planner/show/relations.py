@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-_MOST_ODDS = 3
+_MOST_ODDS = 3  # sentences; the table of all estimates has the odds of every answer
 
 
-_MOST_COLUMNS = 12
+_MOST_COLUMNS = 12  # more do not fit on a page
 
 
 _LIMITS = ["estimate", "lower", "upper"]
@@ -81,16 +81,20 @@ def _grid(
         return
 
     def counted(part: DataFrame) -> list[str]:
-        return [
-            f"{row.estimate:,.0f} ± {row.standard_error:,.0f}"
-            for row in part.itertuples()
-        ]
+        texts = []
+        for row in part.itertuples():
+            texts.append(f"{row.estimate:,.0f} ± {row.standard_error:,.0f}")
+        return texts
 
     def grid(
         part: DataFrame, cells: list[str], below: Sequence[str] = ()
     ) -> list[Column]:
         texts = dict(zip(part["answer"], cells, strict=True))
-        headings = [*rows, "all"] if below else rows
+        headings = list(rows)
+        if (
+            below
+        ):  # counts have a row of sums; shares within a column sum to 100 % anyway
+            headings.append("all")
         columns_shown = [column(first, headings)]
         for i, name in enumerate(columns):
             inside = [texts[f"{row}{JOINED}{name}"] for row in rows]
@@ -109,8 +113,11 @@ def _grid(
         part = parts[f"{conditional} among {among}"]
         shares = []
         for share, low, high in part[_SHARES].itertuples(index=False):
-            text = f"{100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
-            shares.append("not told" if np.isnan(share) else text)
+            if np.isnan(share):
+                shares.append("not told")
+            else:
+                text = f"{100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+                shares.append(text)
         title = f"{conditional} among {among}, {percent(confidence)} interval"
         yield Table(title, tuple(grid(part, shares)), "details")
 
@@ -119,7 +126,9 @@ def _direction(rows: DataFrame, first: str, second: str) -> str:
     """Whether the higher of one ordered answer goes with the higher of the other."""
     row = rows.loc[GAMMA]
     value, low, high = map(float, row[_LIMITS])
-    shown = "not told" if isnan(value) else f"{value:.2f}"
+    shown = f"{value:.2f}"
+    if isnan(value):
+        shown = "not told"
     return (
         f"Goodman and Kruskal's gamma {shown} ({low:.2f} to {high:.2f}), p = {row['p']:.2g}: 1 if "
         f"a higher answer to {first} always goes with a higher one to {second}, -1 if with a lower "
@@ -128,6 +137,7 @@ def _direction(rows: DataFrame, first: str, second: str) -> str:
 
 
 def _association(rows: DataFrame, first: str, second: str) -> list[str]:
+    """Whether two answers go together, how strongly, in which direction, and which of them."""
     test = rows.loc[INDEPENDENCE]
     strength = rows.loc[CRAMERS_V]
     value, low, high = strength[_LIMITS]
@@ -146,8 +156,12 @@ def _association(rows: DataFrame, first: str, second: str) -> list[str]:
         far = np.fmax(np.log(odds["lower"]), -np.log(odds["upper"].fillna(np.inf)))
     for name in far.sort_values(ascending=False, kind="stable").index[:_MOST_ODDS]:
         value, low, high = odds.loc[name, _LIMITS]
-        limits = f"{low:.3g} or more" if np.isnan(high) else f"{low:.3g} to {high:.3g}"
-        text = "not told" if np.isnan(value) else f"{value:.3g}"
+        limits = f"{low:.3g} to {high:.3g}"
+        if np.isnan(high):  # the reports set no upper end
+            limits = f"{low:.3g} or more"
+        text = f"{value:.3g}"
+        if np.isnan(value):
+            text = "not told"
         fields.append(
             f"{name[0].upper()}{name[1:]} against all others: {text} ({limits})."
         )
