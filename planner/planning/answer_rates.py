@@ -123,7 +123,9 @@ class AnswerRateModel:
         epsilon = positive_numbers("epsilons", epsilons, MAX_EPSILON)
         rate = self.answer_rate(epsilon)
         mean = np.array(self.moments)[:, :1]
-        variances = missing_variance(np.tanh(self.share * epsilon / 2), rate, mean)
+        theta = np.tanh(self.share * epsilon / 2)  # how much of an answer a bit keeps
+        variances = missing_variance(theta, rate, mean)
+        # The largest over the people assumed, of which each is a row.
         missing = np.sqrt(variances.max(axis=0) / self.users)
         return AnswerRateCurve(
             epsilon=epsilon,
@@ -185,9 +187,8 @@ class AnswerRateModel:
     def highest(self) -> float:
         """The largest budget that is shown: where 1 % of the people still answer."""
         last = float(self.preferences.quantile(0.99))
-        if (
-            last <= 0.1
-        ):  # hardly anybody accepts any budget: show some of them all the same
+        if last <= 0.1:
+            # Hardly anybody accepts any budget: show some of them all the same.
             return 1.0
         return min(MAX_EPSILON, last)
 
@@ -233,8 +234,12 @@ class AnswerRateModel:
         """Mean of the answers, and of their squares, on ``[-1, 1]``: one pair for each people."""
         if not self.any_answers:
             return [people.moments for people in self.assumed(0.0)]
-        means = np.linspace(-1, 1, MOST_MEANS).tolist()
-        return [(mean, square) for mean in means for square in (mean**2, 1.0)]
+        # Of answers with a mean m the mean square is m^2, if all are alike, to 1, if all are ends.
+        pairs = []
+        for mean in np.linspace(-1, 1, MOST_MEANS).tolist():
+            pairs.append((mean, mean**2))
+            pairs.append((mean, 1.0))
+        return pairs
 
 
 def smallest_error(
@@ -252,6 +257,7 @@ def smallest_error(
     even = np.linspace(lowest, highest, _GRID_POINTS)
     by_ratio = np.geomspace(lowest, highest, _GRID_POINTS)
     grid = np.unique(np.concatenate([even, by_ratio, inside]))
+    # The points of earlier grids stay: what is found never gets worse.
     for finer in range(_FINER + 1):
         values = error(grid)
         if not np.isfinite(values).any():
@@ -274,6 +280,10 @@ def smallest_error(
 
 def _finer(grid: Array, cells: set[int]) -> Array:
     """The grid with a hundred points within these cells, each from its point to the next."""
-    inside = [cell for cell in cells if 0 <= cell < grid.size - 1]
-    points = [np.linspace(grid[cell], grid[cell + 1], 100) for cell in inside]
-    return np.unique(np.concatenate([grid, *points]))
+    pieces = [grid]
+    for cell in cells:
+        if 0 <= cell < grid.size - 1:  # the best may be the first or the last point
+            start = grid[cell]
+            end = grid[cell + 1]
+            pieces.append(np.linspace(start, end, 100))
+    return np.unique(np.concatenate(pieces))

@@ -150,7 +150,9 @@ class AssumedAnswers:
         """
         rate = 1 - self.missing
         population = np.append(rate * self.shares(grid), self.missing)
-        return Scenario(population, np.array([[1.0, -self.mean]]) / rate, drawn=True)
+        # The delta method for a ratio: (sum - mean number) / rate.
+        directions = np.array([[1.0, -self.mean]]) / rate
+        return Scenario(population, directions, drawn=True)
 
     def _beyond(self, points: Array) -> Array:
         """Expected excess of an answer over each point of the range, shape ``(points,)``.
@@ -597,7 +599,8 @@ class OrderedKind(Kind[Ordinal, Channel]):
         bound = None
         if best.certificate is not None:
             bound = best.certificate.lower_bound / unit
-        return [Option("channel", best.worst_error / unit, errors, best, bound)]
+        value = best.worst_error / unit
+        return [Option("channel", value, errors, law=best, bound=bound)]
 
     def unsolved(
         self, part: Part[Ordinal], options: tuple[Option, ...]
@@ -667,8 +670,9 @@ class OrderedKind(Kind[Ordinal, Channel]):
         channel = shares_up_to(planned.law)
         size = len(planned.law.symbols)
         alike = np.full(size, 1 / size)
-        spread = channel.covariance(alike, drawn=True) / part.people
-        expected = ChannelEstimates(channel.wanted @ alike, spread, part.people)
+        covariance = channel.covariance(alike, drawn=True) / part.people
+        average = channel.wanted @ alike
+        expected = ChannelEstimates(average, covariance, part.people)
         answers = channel.symbols
         if part.asked.no_answer is not None:  # the last answer stands outside the order
             expected = expected.of_shares_up_to(no_answer=True)

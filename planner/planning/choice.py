@@ -200,7 +200,8 @@ class ChoiceKind(Kind[Categorical, Deployed]):
             return planned
         law = self.law(part.deployed, self.deployed(part, planned))
         drawn = in_integers(planned.law, law)
-        return replace(planned, law=drawn, value=drawn.value(part.question.objective))
+        value = drawn.value(part.question.objective)
+        return replace(planned, law=drawn, value=value)
 
     def total(self, part: Part[Categorical], planned: Option) -> Option:
         """That for the least favourable answers."""
@@ -255,6 +256,7 @@ def _all_but_designs(part: Part[Categorical]) -> list[Option]:
         a, b = direct_encoding(policy)
         protocols["direct"] = SupportProbabilities(policy, a, b)
     options = _tables(part, (*MODELS, *BASELINES))
+    # A report of these names an item or has a bit for each: of so many they are compared alone.
     too_many = policy.item_counts.sum() > _MOST_DEPLOYED_ITEMS
     for name, protocol in protocols.items():
         options.append(

@@ -89,6 +89,7 @@ def _sets(file: AnswerFile) -> ItemSets:
     members = array("i")
     sizes = array("i", [0])
     path = file.table.path
+    # Compact arrays: as Python lists ten million items would take several times the memory.
     for code in file.given():
         sizes.append(len(code))
         members.extend(code)
@@ -98,7 +99,9 @@ def _sets(file: AnswerFile) -> ItemSets:
     if not members:
         raise FileError(path, "there is no item", "Give somebody one at least.")
     items = file.columns[0].asked.levels.total
-    return ItemSets(items, np.array(members), np.cumsum(sizes, dtype=np.int64))
+    # Where each set starts among all members, and where the last ends.
+    offsets = np.cumsum(sizes, dtype=np.int64)
+    return ItemSets(items, np.array(members), offsets)
 
 
 class _Sums(NamedTuple):
@@ -115,7 +118,7 @@ class _Sums(NamedTuple):
 
 
 def _sums(sets: ItemSets, level_of: Whole | None) -> _Sums:
-    size_of = np.repeat(sets.sizes, sets.sizes)
+    size_of = np.repeat(sets.sizes, sets.sizes)  # of every member the size of its set
     sizes, members = np.unique(size_of, return_counts=True)
     size = sizes.astype(np.float64)
     levels = []
@@ -224,6 +227,7 @@ class PilotSets:
         # Of every two people who share an item: a person is no pair.
         of_pairs = self._sums.squares.at(length).squared_loss
         pairs = np.maximum(0.0, of_pairs - of_members.squared_loss)
+        # How often an item of each level is the one that is drawn of a set.
         if self.level_of is None:
             shares = item_counts / item_counts.sum()
             inclusion = of_members.inclusion[..., None] * shares
@@ -231,8 +235,9 @@ class PilotSets:
             inclusion = np.zeros((*np.shape(length), item_counts.size))
             for level, sums in enumerate(self._sums.levels):
                 inclusion[..., level] = sums.at(length).inclusion
+        ordered_pairs = people * (people - 1)
         return SetMoments(
-            squared_mean_loss=pairs / (people * (people - 1)),
+            squared_mean_loss=pairs / ordered_pairs,
             squared_loss=of_members.squared_loss / people,
             inclusion=inclusion / people,
             squared_inclusion=of_members.squared_inclusion / people,
@@ -287,7 +292,10 @@ def _read(
     path: Path, _changed: int, column: AnswerColumn, reading: Reading
 ) -> PilotSets:
     file = AnswerFile(path, [column], reading)
-    level_of = (
-        None if reading.place_unlisted else np.array(column.asked.levels.level_of())
-    )
+    # The time at which the file was changed is an argument so that a changed one is read again.
+    level_of = None
+    if (
+        not reading.place_unlisted
+    ):  # places of unlisted items say nothing of their levels
+        level_of = np.array(column.asked.levels.level_of())
     return PilotSets(_sets(file), level_of, file.said)

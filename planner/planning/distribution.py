@@ -93,7 +93,9 @@ class DistributionPlan:
         """How many people of these answers would send each report: a simulation."""
         size = self.channel.policy.size
         people = np.bincount(self.cell_of(answers), minlength=size)
-        return np.asarray(rng.multinomial(people, self.channel.matrix).sum(axis=0))
+        # One row for the people of each cell; their reports are added up.
+        reports = rng.multinomial(people, self.channel.matrix)
+        return np.asarray(reports.sum(axis=0))
 
     def estimate(
         self, counts: ArrayLike, confidence: float = CONFIDENCE
@@ -275,10 +277,12 @@ def with_cells(survey: Survey) -> Survey:
     questions: list[Question] = []
     for question in survey.questions:
         if isinstance(question, Numeric) and question.of == DISTRIBUTION:
-            people = survey.users * asked / sharing * (1 - question.refusing)
-            questions.append(_cells_of(question, max(1, int(people)), asked))
+            people_asked = survey.users * asked / sharing
+            people = max(1, int(people_asked * (1 - question.refusing)))
+            questions.append(_cells_of(question, people, asked))
         else:
             questions.append(question)
+    # The very survey, so that what is remembered of it is found again.
     if all(map(operator.is_, questions, survey.questions)):
         return survey
     return survey.replacing(questions=tuple(questions))

@@ -49,9 +49,10 @@ class Related:
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many answers each has."""
-        return tuple(
-            int(part.policy.item_counts.sum()) for part in self.part.asked.parts
-        )
+        sizes = []
+        for part in self.part.asked.parts:
+            sizes.append(int(part.policy.item_counts.sum()))
+        return tuple(sizes)
 
     def _table_error(self, kept: Sequence[int]) -> float:
         """Error of the table of some of the parts, for the worst cell.
@@ -92,7 +93,8 @@ class Related:
         trace = self._squared([i, j], even) + 1 / cells
         trace -= self._squared([i], even) / second
         trace -= self._squared([j], even) / first
-        kappa = trace / ((first - 1) * (second - 1))
+        directions = (first - 1) * (second - 1)
+        kappa = trace / directions
         return (cells - 1) * kappa + 1 / cells - 1
 
     @property
@@ -259,7 +261,8 @@ class JointKind(ChoiceKind):
     def facts(self, part: AnyPart, planned: Option, mechanism: Deployed) -> PlanFacts:
         """Those of a choice, and what it says of its parts."""
         table = self.total(part, planned).value
-        return *super().facts(part, planned, mechanism), Related(part, mechanism, table)
+        of_choice = super().facts(part, planned, mechanism)
+        return *of_choice, Related(part, mechanism, table)
 
 
 def joined(parts: Sequence[Part[AskedInJoint]]) -> Part[Joint]:

@@ -7,12 +7,14 @@ new survey of the same people plans with what is left of each level's budget.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from planner.arrays import Array
 from planner.errors import FileError, InputError
 from planner.files import read_text, replace_file, unwritable
 from planner.limits import MAX_EPSILON
@@ -79,9 +81,8 @@ class Ledger(_Strict):
             remedy = (
                 "A collection counts once; give another round of it a name of its own."
             )
-            raise InputError(
-                "survey", collection.survey, "not in the ledger yet", remedy
-            )
+            allowed = "not in the ledger yet"
+            raise InputError("survey", collection.survey, allowed, remedy)
         return Ledger(collections=[*self.collections, collection])
 
     def left(self, policy: PrivacyPolicy) -> PrivacyPolicy:
@@ -98,6 +99,7 @@ class Ledger(_Strict):
             Nothing is left of a level's budget, or it was spent under another pair rule.
         """
         names = policy.names
+        # Levels are the same as earlier ones by their names.
         spent = [self.spent(name) for name in names]
         if not any(spent):
             return policy
@@ -110,14 +112,11 @@ class Ledger(_Strict):
                 allowed = f"{collection.rule!r} as in the ledger"
                 raise InputError("rule", policy.rule_name, allowed, remedy)
         if policy.rule.by_level:
+            _require_left(names, policy.epsilons, np.array(spent))
             lowered = np.array([self.spent(name, against=True) for name in names])
-            budgets = {"": (policy.epsilons, np.array(spent))}
             if policy.against is not None:
-                budgets[", as to what is said against them"] = policy.against, lowered
-            for what, (before, taken) in budgets.items():
-                for i in np.flatnonzero(before <= taken):
-                    level = f"{names[i]!r}{what}"
-                    raise _nothing_left(level, float(before[i]), float(taken[i]))
+                what = ", as to what is said against them"
+                _require_left(names, policy.against, lowered, what)
             left = policy.epsilons - spent
             return policy.with_changes(left, rule=policy.rule.without(lowered))
         # A pair that no budget protects has infinitely many nats, and as many left.
@@ -197,6 +196,15 @@ def record_collection(
         write_ledger(path, now.after(collection))
     finally:
         lock.unlink(missing_ok=True)
+
+
+def _require_left(
+    names: Sequence[str], budgets: Array, spent: Array, what: str = ""
+) -> None:
+    """Refuse a level that has spent all of its budget; ``what`` says of which budget."""
+    for i in np.flatnonzero(budgets <= spent).tolist():
+        level = f"{names[i]!r}{what}"
+        raise _nothing_left(level, float(budgets[i]), float(spent[i]))
 
 
 def _nothing_left(name: str, budget: float, spent: float) -> InputError:

@@ -95,6 +95,7 @@ class ChannelCurve:
 
     def of_people(self, users: int) -> ChannelCurve:
         """The same of another number of people asked: the channels do not change."""
+        # Variances fall with the number of people, and nobody's mind is changed by it.
         factor = np.sqrt(self.model.users / users)
         return replace(
             self,
@@ -112,12 +113,13 @@ class ChannelCurve:
         if noise:
             errors = self.noise_rmse
         # Logarithms are nearly straight in the budget, and no curve through them is negative.
+        budgets = self.epsilon[predicted]
         logs = np.log(errors[predicted])
         if self.model.preferences.kinks.size:
             # Where the answer rate has a kink a spline with a smooth slope would swing over.
-            smooth = PchipInterpolator(self.epsilon[predicted], logs, extrapolate=False)
+            smooth = PchipInterpolator(budgets, logs, extrapolate=False)
         else:
-            smooth = CubicSpline(self.epsilon[predicted], logs, extrapolate=False)
+            smooth = CubicSpline(budgets, logs, extrapolate=False)
         between = smooth(np.asarray(epsilons, dtype=np.float64))
         return np.exp(np.nan_to_num(between, nan=np.inf))
 
@@ -152,16 +154,25 @@ def channel_curve(
     variance = np.full(budgets.shape, np.inf)
     noise = np.ones(budgets.shape)
     gaps = np.full(budgets.shape, np.nan)
+    radius = model.domain.radius
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         with suppress(SolverError):
             option = curve.at(float(budgets[i]), tolerance=_MEAN_TOLERANCE)
             variance[i] = option.squared
             gaps[i] = option.law.certificate.relative_gap
-            noise[i] = channel_error(model, option.law, 1.0) / model.domain.radius**2
-    radius = model.domain.radius
+            if_all_answer = channel_error(model, option.law, rate=1.0)
+            noise[i] = if_all_answer / radius**2
+    # Variances are of one person, in squared half ranges.
     rmse = radius * np.sqrt(variance / model.users)
     noise_rmse = radius * np.sqrt(noise / model.users)
-    return ChannelCurve(model, budgets, rate, rmse, gaps, noise_rmse)
+    return ChannelCurve(
+        model=model,
+        epsilon=budgets,
+        answer_rate=rate,
+        channel_rmse=rmse,
+        relative_gap=gaps,
+        noise_rmse=noise_rmse,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +209,8 @@ class AnswerRatePlan:
             if self.offered is not None:
                 budgets = self.model.budgets(self.offered.epsilon)
             channels = channel_curve(self.model, budgets)
-        if (
-            np.isfinite(channels.channel_rmse).sum() < 2
-        ):  # no curve goes through one point
+        predicted = np.isfinite(channels.channel_rmse)
+        if predicted.sum() < 2:  # no curve goes through one point
             return self
         return replace(self, channels=channels)
 
@@ -235,7 +245,8 @@ class AnswerRatePlan:
 
     def sampled(self, count: int, budgets: Sequence[float]) -> AnswerRateCurve:
         """The curve at so many budgets, evenly spaced up to its end, and at these ``budgets``."""
-        even = np.linspace(0, self.curve.epsilon[-1], count + 1)[1:]
+        last = self.curve.epsilon[-1]
+        even = np.linspace(0, last, count + 1)[1:]  # at 0 nothing is predicted
         return self.model.curve(np.union1d(even, budgets))
 
     def error_parts(self, epsilon: Array) -> tuple[Array, Array, Array]:
@@ -248,7 +259,8 @@ class AnswerRatePlan:
         total = np.where(np.isfinite(total), total, np.nan)
         noise = self.rmse(epsilon, noise=True)
         noise = np.where(np.isfinite(noise), noise, np.nan)
-        return total, noise, np.sqrt(np.maximum(total**2 - noise**2, 0))
+        by_refusals = np.maximum(total**2 - noise**2, 0)
+        return total, noise, np.sqrt(by_refusals)
 
     def rmse(self, epsilon: Array, *, noise: bool = False) -> Array:
         """The error of what is planned at budgets, or its ``noise``, if everybody answered."""
@@ -293,7 +305,13 @@ def plan_answer_rate(
     offered = None
     if epsilon is not None:
         offered = model.curve([epsilon])
-    return AnswerRatePlan(model, model.curve(), model.best(), offered, mechanism)
+    return AnswerRatePlan(
+        model=model,
+        curve=model.curve(),
+        best=model.best(),
+        offered=offered,
+        mechanism=mechanism,
+    )
 
 
 def answer_rate_of(part: AnyPart) -> AnswerRatePlan:
@@ -384,10 +402,10 @@ def best_for(
     *finer, last = grids
     for points in finer:
         with suppress(SolverError):  # on a coarser grid digits go further
-            return drawn_channel(
-                proven_channel(epsilon, five, points, stated, tolerance)
-            )
-    return drawn_channel(proven_channel(epsilon, five, last, stated, tolerance))
+            channel = proven_channel(epsilon, five, points, stated, tolerance)
+            return drawn_channel(channel)
+    channel = proven_channel(epsilon, five, last, stated, tolerance)
+    return drawn_channel(channel)
 
 
 def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> float:
@@ -489,7 +507,11 @@ class NumberKind(Kind[Numeric, object]):
         if planned.name != BISAMPLE:
             return super().curve(part, planned)
         whole = self.shared(part.question, part.everybody)
-        return replace(whole, at=lambda scale=1.0, **_: whole.at(part.share * scale))
+
+        def at(scale: float = 1.0, **_: object) -> Option:
+            return whole.at(part.share * scale)
+
+        return replace(whole, at=at)
 
     def searched(self, part: Part[Numeric], planned: Option) -> Curve | None:
         """Of BiSample-MD, which is quick."""

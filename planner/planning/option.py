@@ -92,6 +92,7 @@ class Part(Generic[Q]):
         tolerated = self.tolerated.policy.tolerated.tolist()
         policy = self.question.policy
         left = policy.tolerated.tolist()
+        # What is said against answers is stated where it has a budget of its own alone.
         against = [0.0] * policy.size
         if policy.against is not None:
             against = (self.share * policy.largest_pairs(against=True)).tolist()
@@ -147,6 +148,7 @@ class Part(Generic[Q]):
 
     def in_round(self, option: Option) -> tuple[Part[Q], Option]:
         """Its part of those alone who report in a round, or about a value, and what that has."""
+        # Where times of changes are open each person draws on their own which value to report.
         if self.asked.rounds is not None and self.asked.rounds.times_open:
             option = replace(option, errors=option.errors.drawn_independently)
         fraction = self.fraction / self.rotation_groups
@@ -155,7 +157,9 @@ class Part(Generic[Q]):
     @property
     def whole(self) -> float:
         """What its total error is a share of: the people asked, or half the range of a mean."""
-        return getattr(self.asked, "radius", 1.0) if self.asked.of_mean else self.people
+        if self.asked.of_mean:
+            return getattr(self.asked, "radius", 1.0)
+        return self.people
 
     def total(self, error: float) -> float:
         """Squared error per person of the survey as a root, in people or in the mean's unit."""
@@ -172,7 +176,11 @@ def with_budget_left(question: Q, ledger: Ledger) -> Q:
         parts = tuple(with_budget_left(part, ledger) for part in question.together)
         return cast("Q", question.replacing(parts=parts))
     left = ledger.left(question.policy)
-    return question if left is question.policy else _with_policy(question, left)
+    if (
+        left is question.policy
+    ):  # nothing was spent: the question stays as it was stated
+        return question
+    return _with_policy(question, left)
 
 
 def at_scale(question: Q, scale: float, level: str | None = None) -> Q:
@@ -211,6 +219,7 @@ def _with_policy(question: Q, policy: PrivacyPolicy) -> Q:
         changed["levels"] = tuple(levels)
     else:
         changed["epsilon"] = budgets[0]
+    # A matrix states the budgets of pairs beside those of levels, and changes with them.
     if not policy.rule.by_level:
         changed["rule"] = policy.rule.plain(policy.epsilons)
     return cast("Q", question.replacing(**changed))
@@ -299,7 +308,9 @@ class Option:
     @property
     def squared_bound(self) -> float:
         """What no mechanism of its form has less than; 0 where nothing is proven."""
-        return 0.0 if self.bound is None else self.errors.error(self.bound)
+        if self.bound is None:
+            return 0.0
+        return self.errors.error(self.bound)
 
     @property
     def of_all(self) -> bool:
@@ -310,10 +321,14 @@ class Option:
     def title(self) -> str:
         """What it is called, with its note."""
         label = CATALOGUE[self.name].label
-        notes = [self.note] if self.note else []
+        notes = []
+        if self.note:
+            notes.append(self.note)
         if self.compared:
             notes.append("not deployed here")
-        return f"{label}, {'; '.join(notes)}" if notes else label
+        if not notes:
+            return label
+        return f"{label}, {'; '.join(notes)}"
 
     @property
     def by_level(self) -> bool:
@@ -350,7 +365,9 @@ def over(error: float, planned: float) -> float:
 def flat_region(errors: Array, best: int) -> tuple[int, int]:
     """The first and the last place around the best whose errors are all about as good."""
     # By "not at most", so that an error that is not known, NaN, is far.
-    far = np.flatnonzero(~(errors <= (1 + FLAT) * errors[best]))
+    as_good = errors <= (1 + FLAT) * errors[best]
+    far = np.flatnonzero(~as_good)
+    # The nearest places on either side that are not as good, or those beyond the ends.
     before = far[far < best].max(initial=-1)
     after = far[far > best].min(initial=errors.size)
     return int(before) + 1, int(after) - 1

@@ -86,6 +86,7 @@ class SurveyOutsiderView:
             return None
         if self.asked is None:
             return sum(guarantees)
+        # Who answers so many questions may have been asked the costliest.
         return sum(nlargest(self.asked, guarantees))
 
 
@@ -134,6 +135,7 @@ def outsider_view(
         least = int(binom.ppf(delta / 100, among - 1, fraction / parts))
         among = 1 + max(0, least)
         delta_of_shuffling = 0.99 * delta
+    # Among more pairs of levels the search for an epsilon would take seconds.
     hidden = seen
     if len(seen.names) > _MOST_PAIRED:
         items = int(policy.item_counts.sum())
@@ -145,9 +147,8 @@ def outsider_view(
     if standard_errors is not None and seen.reach is not None:
         reach = parts * seen.reach  # counts of a round are scaled to all people
         swaying = np.ceil(standard_errors / reach).astype(np.int64)
-    answers = (
-        len(seen.names) - 1
-    )  # of a number the points of its range, without "no answer"
+    # Of a number the points of its range, without "no answer".
+    answers = len(seen.names) - 1
     if question.levels:
         answers = int(question.policy.item_counts.sum())
     return OutsiderView(

@@ -68,7 +68,9 @@ class PaddingPlan:
     def uncut(self) -> int | None:
         """The smallest length at which no set is cut, as far as is known of the sets, if any."""
         enough = self.lengths[self.lost <= 0]
-        return int(enough[0]) if enough.size else None
+        if not enough.size:
+            return None
+        return int(enough[0])
 
     @property
     def mse(self) -> Array:

@@ -124,9 +124,12 @@ class SurveyPlan(WithDataFrame):
         if self.survey.design == "split":
             best = allocation.better == "split"
         else:
+            # A survey may state a number of questions a person that is not the best.
             as_many = allocation.some_each.asked == allocation.best_each.asked
             best = allocation.better != "split" and as_many
-        return None if best else allocation.better
+        if best:
+            return None
+        return allocation.better
 
     @property
     def spending(self) -> tuple[Spending, ...]:
@@ -206,7 +209,12 @@ class SurveyPlan(WithDataFrame):
         asked = None  # all of them
         if self.asked != len(self.sharing):
             asked = self.asked
-        return SurveyOutsiderView(tuple(views), asked, tuple(left_out), moves_of_others)
+        return SurveyOutsiderView(
+            questions=tuple(views),
+            asked=asked,
+            left_out=tuple(left_out),
+            moves_of_others=moves_of_others,
+        )
 
     def collection(self, day: datetime.date) -> LedgerEntry:
         """What this survey adds to a ledger, per level by its name.
@@ -238,11 +246,14 @@ class SurveyPlan(WithDataFrame):
         for level, nats in self._by_level(lambda row: row.against).items():
             if nats:
                 against[level] = nats
+        rule = "min"  # of numbers alone, of which any rule says the same
+        if rules:
+            rule = rules.pop()
         return LedgerEntry.model_validate(
             {
                 "survey": self.survey.name,
                 "day": day.isoformat(),
-                "rule": rules.pop() if rules else "min",
+                "rule": rule,
                 "spent": spent,
                 "against": against,
                 "times_open": times_open,
@@ -349,7 +360,8 @@ def _levels_spent(
             spent[row.level] = max(spent.get(row.level, 0.0), nats_of(row))
         return spent
     level_names = map(_level_names, question.question.together)
-    cells = product(*level_names)  # in the order of the question's rows
+    # A cell has a level of each part; cells are in the order of the question's rows.
+    cells = product(*level_names)
     # Of two rounds there are no rows.
     for cell, row in zip(cells, question.spending, strict=False):
         for level in cell:
@@ -619,12 +631,14 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
     ('low', 'spent (epsilon)', 1.0)
     """
     plans = (first, second)
+    # What is said against answers is compared where either plan has budgets of its own for it.
     sided = False
     for plan in plans:
         for question in plan.questions:
             sided |= question.deployed.policy.against is not None
     first_figures = _figures(first, against=sided)
     second_figures = _figures(second, against=sided)
+    # Those of both, each once and in the order in which it is first met.
     keys = list(dict.fromkeys([*first_figures, *second_figures]))
     # A question's figures stand together.
     order = list(dict.fromkeys(question for question, _, _ in keys))
@@ -650,11 +664,13 @@ def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], f
         levels = question.fact(ByLevel)
         if levels is not None:
             for i, level in enumerate(levels.names):
-                figures[name, level, "spent (epsilon)"] = float(levels.epsilons[i])
+                spent = float(levels.epsilons[i])
+                figures[name, level, "spent (epsilon)"] = spent
                 if against:
                     said_against = float(question.leakage[1, i])
                     figures[name, level, "said against (epsilon)"] = said_against
-                figures[name, level, "item error, %"] = float(levels.percent[i])
+                item_error = float(levels.percent[i])
+                figures[name, level, "item error, %"] = item_error
         figures[name, "", "total error, %"] = 100 * question.error_share
         moves = question.moves
         if moves is not None:

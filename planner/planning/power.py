@@ -122,8 +122,10 @@ def power_of_difference(
     from scipy.stats import norm
 
     variance = _variance(noise, signal, start, difference, groups)
-    size = difference / sqrt(variance / users)
-    return float(norm.cdf(size - _Z_LEVEL) + norm.cdf(-size - _Z_LEVEL))
+    size = difference / sqrt(variance / users)  # in standard deviations
+    right_way = norm.cdf(size - _Z_LEVEL)
+    wrong_way = norm.cdf(-size - _Z_LEVEL)
+    return float(right_way + wrong_way)
 
 
 def detectable_difference(
@@ -156,6 +158,7 @@ def _variance(
     """``v(p_1) / s_1 + v(p_2) / s_2``, the largest of all answers and of both orders of groups."""
     low = drawn_variance(noise, signal, start)
     high = drawn_variance(noise, signal, start + difference)
-    one_way = low / groups.first_share + high / groups.second_share
-    other_way = high / groups.first_share + low / groups.second_share
-    return float(np.maximum(one_way, other_way).max())
+    # The larger share may be in the second group, or in the first.
+    second_larger = low / groups.first_share + high / groups.second_share
+    first_larger = high / groups.first_share + low / groups.second_share
+    return float(np.maximum(second_larger, first_larger).max())

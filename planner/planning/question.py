@@ -200,7 +200,8 @@ class QuestionPlan(WithDataFrame):
         Without ``others``, which take long, its own ways alone.
         """
         if not others:
-            return own_ways(self.part, self.planned)[1], None
+            _, schemes = own_ways(self.part, self.planned)
+            return schemes, None
         return compared(self.part, self.planned, self.found, self.shared)
 
     @property
@@ -211,9 +212,8 @@ class QuestionPlan(WithDataFrame):
     @property
     def planned(self) -> Option:
         """The option that is deployed."""
-        return next(
-            option for option in self.found if option.name == self.deployed.mechanism
-        )
+        planned = self.deployed.mechanism
+        return next(option for option in self.found if option.name == planned)
 
     @cached_property
     def every(self) -> tuple[Option, ...]:
@@ -297,7 +297,8 @@ class QuestionPlan(WithDataFrame):
         """
         if self.certified is None:
             return ()
-        if len(self.question.together) > 1 and not self.deployed.policy.rule.by_level:
+        by_level = self.deployed.policy.rule.by_level
+        if len(self.question.together) > 1 and not by_level:
             return ()  # its levels are kinds of pairs of answers: budgets are written in its parts
         reporting, planned = self.part.in_round(self.planned)
         return what_if.relaxations(
@@ -330,9 +331,8 @@ class QuestionPlan(WithDataFrame):
         """The option called ``name``; an :class:`InputError` if there is none."""
         every = {option.name: option for option in self.options}
         if name not in every:
-            raise InputError.unknown(
-                "option", name, every, "Ask for one that is compared."
-            )
+            remedy = "Ask for one that is compared."
+            raise InputError.unknown("option", name, every, remedy)
         return every[name]
 
     def people_for(self, error: float) -> int | None:
@@ -368,7 +368,9 @@ class QuestionPlan(WithDataFrame):
         """
         for option in self.found:
             if option.of_all and option.bound is not None:
-                return self.part.total(option.squared_bound / self.part.fraction)
+                # Noise grows as fewer are asked; the spread of a sample is left out.
+                squared = option.squared_bound / self.part.fraction
+                return self.part.total(squared)
         return None
 
     @property
@@ -414,13 +416,16 @@ class QuestionPlan(WithDataFrame):
         bound = self.lower_bound
         if not bound:
             return None
-        return max(self.part.total(self.error) / bound - 1, 1e-9)
+        gap = self.part.total(self.error) / bound - 1
+        return max(gap, 1e-9)
 
     @property
     def cap(self) -> float:
         """Budget of any two sets where it is above those of items, in nats; else 0."""
         promises = self.fact(SetPromises)
-        return 0.0 if promises is None else promises.cap
+        if promises is None:
+            return 0.0
+        return promises.cap
 
     @property
     def mechanism_label(self) -> str:
@@ -435,7 +440,10 @@ class QuestionPlan(WithDataFrame):
     @property
     def saturation_epsilon(self) -> float | None:
         """Budget spent above which a level gains nothing, in nats; None where not known."""
-        return None if self.certified is None else self.certified.saturation_epsilon
+        certified = self.certified
+        if certified is None:
+            return None
+        return certified.saturation_epsilon
 
     @property
     def law(self) -> CollectedLaw:
@@ -543,6 +551,7 @@ def _ranked(
         if not option.refused:  # else its error is infinite
             against = over(error, planned_error)
         ranked.append(replace(option, error=error, against=against))
+    # Errors that differ in what solvers leave open are equal.
     ranked.sort(key=lambda option: (rounded(option.error), option.name != planned.name))
     return tuple(ranked)
 

@@ -263,7 +263,9 @@ class SampledKind(Kind[SampledChoice, SamplingPlan]):
     def options(self, part: Part[SampledChoice]) -> list[Option]:
         """Its one mechanism."""
         plan = plan_sampling(part.question, part.people)
-        value = float(plan.absolute_errors().max()) ** 2 / part.people
+        largest_error = float(plan.absolute_errors().max())
+        # Per person, so that it is the plan's total error once it is one of all people.
+        value = largest_error**2 / part.people
         return [Option(part.question.mechanism, value, ErrorLaw(), plan)]
 
     def columns(self, options: Sequence[Option], mechanism: SamplingPlan) -> Columns:

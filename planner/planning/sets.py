@@ -120,9 +120,8 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         Of ``"best"`` it is that of the set design, or of the best table if its error is smaller.
         """
         least = question.policy.plain(1).least_demanded()
-        if (
-            question.cap is not None and question.cap < least
-        ):  # no mechanism is made to keep it
+        # Two sets that differ in one item have the budget of items: no smaller cap can be kept.
+        if question.cap is not None and question.cap < least:
             remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
             what = f"cap of question {question.name!r}"
             raise InputError(
@@ -141,9 +140,11 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
                 "sets", None, "given, or a padding length", remedy, place=where
             )
         refuse_objective(question)
-        part = Part.alone(question, max(1, round(users)), share)
+        people = max(1, round(users))
+        part = Part.alone(question, people, share)
         policy = part.deployed.policy
         plans = []
+        # A table's chances do not depend on the length; a design is made for each anew.
         if question.mechanism in (BEST, SET_DESIGN):
             plans.append(_padding(part, None, sets))
         if question.mechanism != SET_DESIGN and policy.rule.covers_sets:
@@ -163,12 +164,13 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         name = question.name
         weight = question.weight
         asked = question.mechanism
-        rough = "opt0"
+        # Shares are found with opt0 in place of baselines, whose budget is one for all levels.
+        model = "opt0"
         if asked in MODELS:
-            rough = asked
+            model = asked
         objective, errors = law_at(question, users)
         policy = question.policy
-        drawn = choice_curve(name, policy, weight, objective, errors, rough)
+        drawn = choice_curve(name, policy, weight, objective, errors, model)
         if asked not in (BEST, SET_DESIGN):
             return drawn
 
@@ -192,6 +194,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         policy = question.policy
         tables = []
         for name in (*MODELS, *BASELINES):
+            # What is asked for by its name is planned, or refused with the reason.
             must = name == part.asked.mechanism
             table = solved(policy, name, objective, errors, must=must)
             if not policy.rule.covers_sets:
@@ -287,9 +290,8 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         table = planned.law
         if not isinstance(table, UnaryTable):
             return planned
-        drawn = in_integers(
-            table, self.law(part.deployed, self.deployed(part, planned))
-        )
+        law = self.law(part.deployed, self.deployed(part, planned))
+        drawn = in_integers(table, law)
         objective, _ = law_at(part.deployed, part.everybody)
         return replace(planned, law=drawn, value=drawn.value(objective))
 
@@ -298,12 +300,14 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         if set_model_of(part.deployed) is not None or planned.name == SET_DESIGN:
             return planned
         _, errors = law_at(part.question, part.everybody, objective=TOTAL)
-        return replace(planned, value=planned.law.value(TOTAL), errors=errors)
+        value = planned.law.value(TOTAL)
+        return replace(planned, value=value, errors=errors)
 
     def people_for(
         self, part: Part[ItemSet], facts: PlanFacts, total: Option, error: float
     ) -> int | None:
         """With more of them another padding length may be best."""
+        # The fewest over all lengths: at more people the plan would take another.
         numbers = [super().people_for(part, facts, total, error)]
         padded = fact_of(facts, Padded)
         open_length = part.asked.padding_length is None
@@ -339,13 +343,18 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             if plan.uncut is not None:
                 errors, _ = every_length(part, plan)
                 uncut = (plan.uncut, part.total(float(errors[plan.uncut - 1])))
-        promised = _promises(part, planned) if whole else planned.law
+        promised = planned.law
+        if whole:
+            promised = _promises(part, planned)
+        said = ""
+        if sets is not None:
+            said = sets.said
         padded = Padded(
             length=length,
             longer=longer,
             plan=plan,
             uncut=uncut,
-            said=sets.said if sets else "",
+            said=said,
             given=part.asked.padding_length is not None,
         )
         return levels, padded, promised
@@ -416,6 +425,7 @@ def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
     supports = rival_supports(levels.total, length, levels.least_demanded())
     options = []
     for name, (a, b) in supports.items():
+        # They protect all levels like the strictest, with the same two chances.
         every_level = np.ones(policy.size)
         protocol = SupportProbabilities(policy, a * every_level, b * every_level)
         value, errors = _error_of_whole(part, length, protocol)
@@ -440,11 +450,14 @@ def _promises(part: Part[ItemSet], planned: Option) -> SetPromises:
     levels = shape.levels
     bound = _least_of_all(levels, shape.cap)
     error = float(set_error(levels.total, levels.dummies, law.a[0], law.b[0]))
+    gap = inf
+    if bound:  # a bound of 0 says nothing
+        gap = error / bound - 1
     return SetPromises(
         epsilon=levels.least_demanded(),
         cap=shape.cap,
         length=levels.dummies,
-        gap=error / bound - 1 if bound else inf,
+        gap=gap,
         larger_cap=_with_larger_cap(part, planned),
     )
 
@@ -470,6 +483,7 @@ def _with_larger_cap(
     cap = twice / part.share
     question = part.question.replacing(sets=sets.replacing(cap=cap))
     larger = replace(part, question=question)
+    # Another padding length may be the best with the larger cap.
     error = SetKind().best_whole(larger).sampled(part.fraction)
     if error >= planned.sampled(part.fraction):
         return None

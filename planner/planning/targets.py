@@ -183,15 +183,15 @@ class _TargetSearch:
         # A little below, so that rounding leaves no budget above the largest allowed.
         high = log(self.largest) - 1e-12
         step = _STEP_OF_DESIGNS
-        if (
-            self.curve.mechanism in MODELS
-        ):  # tables are solved quickly, and to more digits
+        if self.curve.mechanism in MODELS:
+            # Tables are solved quickly, and to more digits.
             step = _STEP
         log_scale = smallest_scale(self.excess, low, high, start=0.0, step=step)
         scale = exp(log_scale)
         option = self.curve.at(scale)
         policy = scaled(self.policy, scale)
         possible = log_scale < high or self.excess(high) <= 0
+        # The budget of a level above which more buys nothing, where the mechanism knows one.
         limit = getattr(option.law, "saturation_epsilon", None) or inf
         saturated = policy.rule.by_level and policy.epsilons.max() > limit * (1 + 1e-9)
         if possible and saturated:  # what is planned keeps these, too
@@ -330,6 +330,7 @@ def _smallest(
     reach = partial(_reached, kind, part)
     answer = _TargetSearch(curve, policy, (target,), reach, largest).smallest()
     reporting, total = part.in_round(kind.total(part, answer.option))
+    # Parts of the squared error that no budget lowers, per person of the survey.
     sampling = 0.0
     if target.of_all:
         sampling = total.errors.spread * (1 / reporting.fraction - 1) / part.everybody
@@ -352,7 +353,9 @@ def _in_file(part: AnyPart, budgets: BudgetAnswer) -> tuple[FileBudget, ...]:
     rows = []
     pairs = zip(part.tolerated.together, part.question.together, strict=True)
     for tolerated, left in pairs:
-        names = [level.name for level in tolerated.levels] or [tolerated.name]
+        names = [level.name for level in tolerated.levels]
+        if not names:  # a number has one budget, by the question's own name
+            names = [tolerated.name]
         before = tolerated.policy.epsilons  # E
         now = left.policy.epsilons  # L
         needed = np.minimum(budgets.scale * now, limit)  # L'

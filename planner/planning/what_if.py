@@ -94,7 +94,9 @@ def _worth_trying(now: Option) -> NDArray[np.intp]:
     epsilons = certified.policy.epsilons
     limit = certified.saturation_epsilon
     first = np.argsort(epsilons, kind="stable")[:_MOST_WITHOUT_PRICES]
-    return first if limit is None else first[epsilons[first] < limit]
+    if limit is None:
+        return first
+    return first[epsilons[first] < limit]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -206,9 +208,16 @@ def frontier_of(  # noqa: PLR0913 - the curve, its points, and its people
     for scale in sorted(options):
         option = options[scale]
         totals.append(option.sampled(fraction) / everybody)
-        level_errors.append(option.law.noise / asked if names else [])
+        variances: Array = np.empty(0)
+        if names:
+            # Of a rare item's share: next to nobody has it, and signal adds nothing.
+            variances = option.law.noise / asked
+        level_errors.append(variances)
+        gap = inf
         proof = getattr(option.law, "certificate", None)
-        gaps.append(inf if proof is None else proof.relative_gap)
+        if proof is not None:
+            gap = proof.relative_gap
+        gaps.append(gap)
     return Frontier(
         names=names,
         scale=np.array(sorted(options)),
