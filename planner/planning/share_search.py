@@ -27,15 +27,19 @@ _ENOUGH = 0.025
 _CLOSE = 1e-8
 # Where bounds are carried to, from one share to the next in logarithms.
 _CARRIED_TO = np.linspace(0.01, 1, 100)
-_HARDLY = 1e-3  # of a bound: what it must rise by once all designs are tried
+# Share of a bound by which it must rise once all designs are tried.
+_HARDLY = 1e-3
 # At how many shares a question is solved.
 _MOST_POINTS = 60
 _MOST_DESIGNS = 12
 # A slope is seen from neighbours so near, and no nearer.
 _ASIDE = 1e-5
 _NEAR = 1e-8
-_HALVINGS = 12  # of a step
-_BEYOND = 3.0  # logarithm of by how much a share may be smaller than all tried
+# How often a step is halved before the search gives it up.
+_HALVINGS = 12
+# Logarithm of the factor by which a share may be smaller than all tried.
+_BEYOND = 3.0
+# Between these logarithms the price of budget is sought: 1e-30 to 1e30.
 _LOG_PRICES = (-69.0, 69.0)
 
 
@@ -70,17 +74,23 @@ class _Trace:
         """How far a bound lies below the error, if more trials may tell; far where none is near."""
         if self.tried >= self._most:
             return 0.0
-        return self.error(share) - bound if share > 0 else np.inf
+        if share > 0:
+            return self.error(share) - bound
+        return np.inf
 
     def try_share(self, share: float, tolerance: float = ROUGH) -> None:
         """Solve the question at ``share``, unless it was (of convex errors, nearly there)."""
-        aside = _NEAR * share if self.curve.convex else 0.0
-        if any(abs(share - point.share) <= aside for point in self._points):
-            return
+        aside = 0.0
+        if self.curve.convex:
+            aside = _NEAR * share
+        for point in self._points:
+            if abs(share - point.share) <= aside:
+                return
         option = self.curve.at(share, tolerance=tolerance)
         weight = self.curve.weight
         error = weight * option.squared
-        insort(self._points, _TriedShare(share, error, weight * option.squared_bound))
+        bound = weight * option.squared_bound
+        insort(self._points, _TriedShare(share, error, bound))
 
     def refine(self, guess: float, weakest: float) -> None:
         """Try what tells most: the slope at the best share, or the step that holds the bound.
@@ -137,25 +147,32 @@ class _Trace:
         log_shares, log_errors = self._logs
         if self._slope is None:
             return log_shares, log_errors
-        near = np.log(self._slope)
-        low, high = np.interp(near, log_shares, log_errors)
+        beside = np.log(self._slope)
+        low, high = np.interp(beside, log_shares, log_errors)
         ends = np.array([log_shares[0] - _BEYOND, 0.0])
-        return ends, low + (high - low) * (ends - near[0]) / (near[1] - near[0])
+        log_errors = low + (high - low) * (ends - beside[0]) / (beside[1] - beside[0])
+        return ends, log_errors
 
     def best(self, log_price: float) -> float:
         """The share where error and the price of budget are least, by these lines.
 
-        On each line the error is a power of the share, ``e (g / x)^-power``, and so the sum with
-        ``price g`` is least where ``power e (g / x)^-power = price g``, or at an end.
+        On the line that begins at share ``x`` with error ``e`` the error at share ``g`` is a
+        power, ``e (g / x)^-k``. The sum with ``price g`` is least where its derivative times ``g``
+        is 0, ``k e (g / x)^-k = price g``, or at an end of the line. In logarithms
+
+            (1 + k) log g = log k + log e + k log x - log price
         """
-        x, e = self.between()
+        log_shares, log_errors = self.between()
+        log_x = log_shares[:-1]
+        log_e = log_errors[:-1]
+        # A line that falls nowhere has the power 0 and its minimum at the left end.
         with np.errstate(divide="ignore"):
-            power = np.maximum((e[:-1] - e[1:]) / np.diff(x), 0.0)
-            free = (np.log(power) + e[:-1] + power * x[:-1] - log_price) / (1 + power)
-        log_shares = np.clip(free, x[:-1], x[1:])
-        errors = np.exp(e[:-1] - power * (log_shares - x[:-1]))
-        costs = errors + np.exp(log_shares + log_price)
-        return float(np.exp(log_shares[costs.argmin()]))
+            k = np.maximum((log_e - log_errors[1:]) / np.diff(log_shares), 0.0)
+            log_g = (np.log(k) + log_e + k * log_x - log_price) / (1 + k)
+        log_g = np.clip(log_g, log_x, log_shares[1:])
+        errors = np.exp(log_e - k * (log_g - log_x))
+        costs = errors + np.exp(log_g + log_price)
+        return float(np.exp(log_g[costs.argmin()]))
 
     def below(self) -> tuple[Array, Array]:
         """Corners of a falling line that the error is nowhere below.
@@ -174,36 +191,65 @@ class _Trace:
         x, error, bound = np.array(self._points).T
         if self.curve.carried is not None:
             x, bound = self._carried(x, bound)
-        width = np.diff(x)
-        # How steeply the lines fall that come in from before a share, and from after it.
         from_before = np.full(x.size, np.inf)
         from_after = np.zeros(x.size)
         if self.curve.convex:
-            from_before[1:] = np.maximum((error[:-1] - bound[1:]) / width, 0.0)
-            from_after[:-1] = np.maximum((bound[:-1] - error[1:]) / width, 0.0)
-        # From the left end a line falls steeply, from the right end one rises gently.
-        steep = from_before[:-1]
-        gentle = np.where(from_after[1:] < steep, from_after[1:], 0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            excess = bound[:-1] - bound[1:] - gentle * width
-            distance = np.where(steep > gentle, excess / (steep - gentle), 0.0)
-        meeting = np.clip(x[:-1] + distance, x[:-1], x[1:])
-        lows_there = bound[1:] + gentle * (x[1:] - meeting)
+            from_before, from_after = _steepness(x, error, bound)
+        meeting, low_there = _corners(x, bound, from_before, from_after)
+
+        # The corners stand between the shares tried, and before all of them the share 0.
         inside = np.arange(1, x.size)
-        corners = np.insert(x, inside, meeting)
-        lows = np.insert(bound, inside, lows_there)
-        corners = np.append(0.0, corners)
-        lows = np.append(bound[0] + from_after[0] * x[0], lows)
+        corners = np.append(0.0, np.insert(x, inside, meeting))
+        at_zero = bound[0] + from_after[0] * x[0]
+        lows = np.append(at_zero, np.insert(bound, inside, low_there))
         return corners, np.minimum.accumulate(lows)
 
     def _carried(self, x: Array, bound: Array) -> tuple[Array, Array]:
         """More shares between those tried, with the bounds of the smaller ones carried there."""
         assert self.curve.carried is not None  # noqa: S101 - asked before
+        smaller = x[:-1, None]
         ratio = (x[1:] / x[:-1])[:, None]
-        shares = x[:-1, None] * ratio**_CARRIED_TO
-        lows = self.curve.carried(bound[:-1, None], x[:-1, None], shares)
+        shares = smaller * ratio**_CARRIED_TO
+        lows = self.curve.carried(bound[:-1, None], smaller, shares)
+        # The error falls: the bound at the larger share holds as well.
         bounds = np.maximum(lows, bound[1:, None])
         return np.append(x[0], shares), np.append(bound[0], bounds)
+
+
+def _steepness(x: Array, error: Array, bound: Array) -> tuple[Array, Array]:
+    """How steeply the lines below a convex error fall from before each share, and from after it.
+
+    A chord of a convex function, carried on beyond either end, lies below it. It is taken
+    through the error at the far share and the bound at the near one, which only lowers it.
+    No line comes in before the first share or after the last.
+    """
+    width = np.diff(x)
+    from_before = np.full(x.size, np.inf)
+    from_before[1:] = np.maximum((error[:-1] - bound[1:]) / width, 0.0)
+    from_after = np.zeros(x.size)
+    from_after[:-1] = np.maximum((bound[:-1] - error[1:]) / width, 0.0)
+    return from_before, from_after
+
+
+def _corners(
+    x: Array, bound: Array, from_before: Array, from_after: Array
+) -> tuple[Array, Array]:
+    """Where the two lines between neighbouring shares meet, and how low they are there.
+
+    From the left share a line falls with slope ``steep``, from the right one it rises with slope
+    ``gentle`` going left. At a distance ``d`` from the left share, ``w`` being their width,
+
+        bound_left - steep d = bound_right + gentle (w - d)
+    """
+    right = x[1:]
+    bound_right = bound[1:]
+    steep = from_before[:-1]
+    gentle = np.where(from_after[1:] < steep, from_after[1:], 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        excess = bound[:-1] - bound_right - gentle * np.diff(x)
+        distance = np.where(steep > gentle, excess / (steep - gentle), 0.0)
+    meeting = np.clip(x[:-1] + distance, x[:-1], right)
+    return meeting, bound_right + gentle * (right - meeting)
 
 
 class _Bound(NamedTuple):
@@ -247,28 +293,39 @@ def _searched(traces: Sequence[_Trace], shares: Array) -> Array:
         before = bound.value
         bound = _bound(traces)
         loose = _looseness(traces, bound)
-        tried = sum(trace.tried for trace in traces)
+        tried = _tried(traces)
         for k, trace in enumerate(traces):
-            if trace.curve.convex or 0 < loose[k] == max(loose):
+            # Of designs the one whose bound is loosest: each costs seconds.
+            loosest = 0 < loose[k] == max(loose)
+            if trace.curve.convex or loosest:
                 trace.refine(float(shares[k]), bound.shares[k])
         close = value - bound.value <= enough * abs(bound.value)
         if any(of_designs) and not np.any(np.array(loose)[of_designs]):
             # What is left moves little.
             close |= bound.value - before <= _HARDLY * abs(bound.value)
-        if close or tried == sum(trace.tried for trace in traces):
+        if close or tried == _tried(traces):
             return shares
+
+
+def _tried(traces: Sequence[_Trace]) -> int:
+    """At how many shares questions were solved, all together."""
+    return sum(trace.tried for trace in traces)
 
 
 def _looseness(traces: Sequence[_Trace], bound: _Bound) -> list[float]:
     """Of each question how far its bound lies below its error."""
-    rows = zip(traces, bound.shares, bound.parts, strict=True)
-    return [trace.looseness(share, part) for trace, share, part in rows]
+    loose = []
+    for trace, share, part in zip(traces, bound.shares, bound.parts, strict=True):
+        loose.append(trace.looseness(share, part))
+    return loose
 
 
 def _objective(traces: Sequence[_Trace], shares: Array) -> float:
     """About what the sum is at these shares."""
-    rows = zip(traces, shares.tolist(), strict=True)
-    return sum(trace.error(share) for trace, share in rows)
+    total = 0.0
+    for trace, share in zip(traces, shares.tolist(), strict=True):
+        total += trace.error(share)
+    return total
 
 
 def _lower(traces: Sequence[_Trace], here: Array) -> tuple[Array, float]:
@@ -316,7 +373,8 @@ def _bound(traces: Sequence[_Trace]) -> _Bound:
         shares = []
         parts = []
         for corners, lows in lines:
-            k = int((lows + np.exp(log_price) * corners).argmin())
+            costs = lows + np.exp(log_price) * corners
+            k = int(costs.argmin())
             shares.append(float(corners[k]))
             parts.append(float(lows[k]))
         return shares, parts
@@ -328,5 +386,6 @@ def _bound(traces: Sequence[_Trace]) -> _Bound:
     low, high = _LOG_PRICES
     log_price = crossing(too_much, low, high)
     shares, parts = minimisers(log_price)
-    value = sum(parts) + float(np.exp(log_price)) * (sum(shares) - 1)
+    price = float(np.exp(log_price))
+    value = sum(parts) + price * (sum(shares) - 1)
     return _Bound(value, shares, parts)

@@ -24,10 +24,10 @@ from planner.policy.rules import SHORT_OF_POLE, Reduction
 from planner.solvers.certificate import Proof
 from planner.solvers.models import Program
 
-_FLAT = 1e-6  # largest relative slope that still counts as 0
-_SUMS = (
-    2.0**-47
-)  # charged for rounding, of all terms' sizes: NumPy adds them up in pairs
+# The largest relative slope that still counts as 0.
+_FLAT = 1e-6
+# Charged for rounding, of the sum of all terms' sizes: NumPy adds them up in pairs.
+_SUMS = 2.0**-47
 
 
 def solve_reduced(
@@ -41,9 +41,8 @@ def solve_reduced(
     reduction = program.model.reduction(program.policy)
     if reduction is None:
         allowed = f'"slsqp" or "conic" for the rule {program.policy.rule_name!r}'
-        raise InputError(
-            "method", "reduced", allowed, 'Use method="auto", which picks one.'
-        )
+        remedy = 'Use method="auto", which picks one.'
+        raise InputError("method", "reduced", allowed, remedy)
     return KinkSearch(program, reduction, asked or program).solve()
 
 
@@ -72,9 +71,11 @@ class Minimum:
 
     @property
     def share(self) -> float:
-        """Weight of the left face, 0 to 1."""
+        """Weight ``c`` of the left face, 0 to 1: ``c left.slope + (1 - c) right.slope = 0``."""
         rise = self.right.slope - self.left.slope
-        return 1.0 if rise <= 0 else min(1.0, max(0.0, self.right.slope / rise))
+        if rise <= 0:
+            return 1.0
+        return min(1.0, max(0.0, self.right.slope / rise))
 
     def mixed(self, left: Array, right: Array) -> Array:
         """Numbers of the two faces, mixed."""
@@ -105,33 +106,40 @@ def minimise_convex(
     x = guess
     width = high - low
     for step in range(200):
-        halved = step % 3 == 0 and step and high - low > width / 2
-        width = width if step % 3 else high - low
-        if halved or not low < x < high:
+        # Every third step is a bisection if the last three did not halve the bracket.
+        bisect = False
+        if step % 3 == 0:
+            bisect = step > 0 and high - low > width / 2
+            width = high - low
+        if bisect or not low < x < high:
             x = (low + high) / 2
         if kinks.size:
             x = float(kinks[np.argmin(np.abs(kinks - x))])
         left, right = faces(x)
         if left.slope <= 0 <= right.slope:
             return Minimum(x, left, right)
-        face = right if right.slope < 0 else left
         if right.slope < 0:
+            face = right
             low = x
             below = right
             kinks = kinks[kinks > x]
         else:
+            face = left
             high = x
             above = left
             kinks = kinks[kinks < x]
         # Convexity: nothing between the ends is better by more than this.
         if abs(face.slope) * (high - low) <= 1e-15 * abs(face.value):
             return Minimum(x, face, face)
-        if below and above and high - low <= 4 * np.spacing(max(abs(low), abs(high))):
+        last_digits = 4 * np.spacing(max(abs(low), abs(high)))
+        if below and above and high - low <= last_digits:
             return Minimum(low, below, above)
-        x = x - face.slope / face.curvature if face.curvature > 0 else np.inf
-    raise ConvergenceError(
-        "The search for the optimum did not end", 'Use method="conic".'
-    )
+        if face.curvature > 0:
+            x = x - face.slope / face.curvature
+        else:
+            x = np.inf  # no Newton step: the next is a bisection
+    reason = "The search for the optimum did not end"
+    raise ConvergenceError(reason, 'Use method="conic".')
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,36 +152,43 @@ class KinkSearch:
 
     def solve(self) -> tuple[Array, Proof]:
         """The best log-odds, ``(t,)``, and the proof that no others are better."""
-        reduction = self.reduction
         balanced = self.program.model.balance.any()
-        low, high = reduction.ends
+        low, high = self.reduction.ends
         start = min(1.5 * low, (low + high) / 2)
+        # Each search for delta begins from the last one's answer.
         delta = 0.0
 
         def faces(total: float) -> tuple[Face, Face]:
             nonlocal delta
-            sides = reduction.saturated(total)
             if not balanced:
-                directions = tuple(
-                    _mixed(reduction.slopes, side)[None] for side in sides
-                )
-                return self._faces(reduction.at(total)[None], directions, sides)
+                return self._unbalanced(total)
             balance = self._balance(total, delta)
             delta = balance.x
-            left = self._along_total(total, balance, sides[0])
-            if np.array_equal(*sides):
+            before, after = self.reduction.saturated(total)
+            left = self._along_total(total, balance, before)
+            if np.array_equal(before, after):
                 return left, left
-            return left, self._along_total(total, balance, sides[1])
+            return left, self._along_total(total, balance, after)
 
         if low == high:  # T plays no role
-            minimum = Minimum(low, *faces(low))
+            left, right = faces(low)
+            minimum = Minimum(low, left, right)
         else:
-            minimum = minimise_convex(
-                faces, low, high, start, np.unique(reduction.kinks)
-            )
-        return self.proven(
-            minimum, self._balance(minimum.x, delta).x if balanced else 0.0
-        )
+            kinks = np.unique(self.reduction.kinks)
+            minimum = minimise_convex(faces, low, high, start, kinks)
+        best_delta = 0.0
+        if balanced:
+            best_delta = self._balance(minimum.x, delta).x
+        return self.proven(minimum, best_delta)
+
+    def _unbalanced(self, total: float) -> tuple[Face, Face]:
+        """The faces at ``T`` of a model without ``delta``."""
+        before, after = self.reduction.saturated(total)
+        slopes = self.reduction.slopes
+        left_direction = _mixed(slopes, before)[None]
+        right_direction = _mixed(slopes, after)[None]
+        v = self.reduction.at(total)[None]
+        return self._faces(v, (left_direction, right_direction), (before, after))
 
     def _balance(self, total: float, guess: float) -> Minimum:
         """The best ``delta`` at ``T``."""
@@ -188,31 +203,35 @@ class KinkSearch:
         return minimise_convex(faces, -reach, reach, guess, np.zeros(0))
 
     def _faces(
-        self, v: Array, directions: tuple[Array, ...], saturated: tuple[Array, Array]
+        self,
+        v: Array,
+        directions: tuple[Array, Array],
+        saturated: tuple[Array, Array],
     ) -> tuple[Face, Face]:
         """The left face and the right one at ``v``, which moves along the first way and goes on."""
         total, branches, slope, own_slope = self.program.pieces(v)
         top = float(branches.max())
         ties = np.flatnonzero(branches >= top - 1e-14 * (abs(total) + abs(top)))
-        rises = [np.sum(own_slope * direction, axis=0) for direction in directions]
-        first = ties[rises[0][ties].argmin()]
-        last = ties[rises[1][ties].argmax()]
+        into, onward = directions
+        # Of branches that tie, the steepest leads to the right and the least steep to the left.
+        rises_before = np.sum(own_slope * into, axis=0)
+        rises_after = np.sum(own_slope * onward, axis=0)
+        first = ties[rises_before[ties].argmin()]
+        last = ties[rises_after[ties].argmax()]
 
-        def face(side: int, branch: int) -> Face:
-            direction = directions[side]
+        def face(branch: int, rises: Array, direction: Array, levels: Array) -> Face:
             weights = np.zeros(v.shape[1])
             weights[branch] = 1.0
-            bend = np.einsum(
-                "cdt,ct,dt", self.program.curvature(v, weights), direction, direction
-            )
-            rise = float(np.sum(slope * direction) + rises[side][branch])
-            return Face(rise, float(bend), total + top, weights, saturated[side])
+            curvature = self.program.curvature(v, weights)
+            bend = float(np.einsum("cdt,ct,dt", curvature, direction, direction))
+            rise = float(np.sum(slope * direction) + rises[branch])
+            return Face(rise, bend, total + top, weights, levels)
 
-        left = face(0, first)
-        (below, above) = saturated
-        if first == last and np.array_equal(below, above):
+        before, after = saturated
+        left = face(first, rises_before, into, before)
+        if first == last and np.array_equal(before, after):
             return left, left
-        return left, face(1, last)
+        return left, face(last, rises_after, onward, after)
 
     def _along_total(self, total: float, balance: Minimum, saturated: Array) -> Face:
         """The face in direction ``T`` of the minimum over ``delta``."""
@@ -236,47 +255,56 @@ class KinkSearch:
         return Face(rise, bend, value + largest, weights, saturated)
 
     def proven(self, minimum: Minimum, delta: float) -> tuple[Array, Proof]:
-        """The log-odds at a place of the search, ``(t,)``, and what its tangent plane proves."""
-        # The mixed faces' tangent plane is below the error: its value, and what it loses on the way
-        # to the worst corner of (T, delta), bound the optimum. Where more than two branches meet no
-        # mix of the two at hand need have slope 0; the bound holds all the same.
+        """The log-odds at a place of the search, ``(t,)``, and what its tangent plane proves.
+
+        The mixed faces' tangent plane is below the error: its value, and what it loses towards the
+        worst corner of ``(T, delta)``, bound the optimum. Where more than two branches meet no mix
+        of the two at hand need have slope 0; the bound holds all the same.
+        """
         reduction = self.reduction
         step = self.program.model.balance
         weights = minimum.mixed(minimum.left.weights, minimum.right.weights)
         v = reduction.at(minimum.x) + delta * step
         value, branches, slope, own_slope = self.asked.pieces(v)
-        size = abs(value) + float(weights @ np.abs(branches))
         along_total = 0.0
         across = 0.0
         prices = np.zeros(branches.size)
-        terms = (reduction.offsets, reduction.slopes * minimum.x)
-        for share, face in (
+        # The sizes of all terms, of which rounding may take a share.
+        size = abs(value) + float(weights @ np.abs(branches))
+        terms = np.abs((reduction.offsets, reduction.slopes * minimum.x)).sum(axis=0)
+        line_prices = reduction.prices(minimum.x)
+        mixture = (
             (minimum.share, minimum.left),
             (1 - minimum.share, minimum.right),
-        ):
-            plane = share * (slope + face.weights * own_slope)
-            both = plane.sum(axis=0)
-            along_total += float(
-                np.sum(both * _mixed(reduction.slopes, face.saturated))
-            )
-            across += float(np.sum(plane * step))
-            prices -= both * _mixed(reduction.prices(minimum.x), face.saturated)
-            size += float(
-                np.sum(
-                    np.abs(plane) * _mixed(np.abs(terms).sum(axis=0), face.saturated)
-                )
-            )
-        corners = []
-        for end in reduction.ends:
-            most_delta = reduction.at(end).min()
-            for corner in (-most_delta, most_delta):
-                gain = along_total * (end - minimum.x) + across * (corner - delta)
-                corners.append(gain)
-        proven = value + float(weights @ branches)
-        stationary = (abs(along_total) + abs(across)) * v.max() <= _FLAT * abs(proven)
-        return v, Proof(
-            proven + min(corners) - _SUMS * size, prices, weights, stationary
         )
+        for share, face in mixture:
+            plane = share * (slope + face.weights * own_slope)
+            by_level = plane.sum(axis=0)
+            direction = _mixed(reduction.slopes, face.saturated)
+            along_total += float(np.sum(by_level * direction))
+            across += float(np.sum(plane * step))
+            prices -= by_level * _mixed(line_prices, face.saturated)
+            term_sizes = np.abs(plane) * _mixed(terms, face.saturated)
+            size += float(np.sum(term_sizes))
+
+        error = value + float(weights @ branches)
+        gain = self._least_gain(minimum.x, delta, along_total, across)
+        lower_bound = error + gain - _SUMS * size
+        steepness = (abs(along_total) + abs(across)) * v.max()
+        stationary = steepness <= _FLAT * abs(error)
+        return v, Proof(lower_bound, prices, weights, stationary)
+
+    def _least_gain(
+        self, total: float, delta: float, along_total: float, across: float
+    ) -> float:
+        """What a plane with these slopes at ``(total, delta)`` gains at its lowest corner."""
+        gains = []
+        for end in self.reduction.ends:
+            most_delta = self.reduction.at(end).min()
+            for corner in (-most_delta, most_delta):
+                gain = along_total * (end - total) + across * (corner - delta)
+                gains.append(gain)
+        return min(gains)
 
 
 def _mixed(lines: Array, saturated: Array) -> Array:

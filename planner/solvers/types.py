@@ -283,8 +283,8 @@ class OutputTypes:
         chances = np.maximum(left_over / np.maximum(m - 1, 1)[:, None, None], 0)
         within = np.einsum("ois,oisr,oir->i", probabilities, chances, numbers)
         np.fill_diagonal(other, np.where(m > 1, within, 0.0))
-        own = np.einsum("ois,ois->i", probabilities, numbers)
-        return other, own
+        same = np.einsum("ois,ois->i", probabilities, numbers)
+        return other, same
 
     def second_moments(
         self, estimator: Array, level_of: NDArray[np.int64], shares: Array, sums: Array
@@ -314,9 +314,9 @@ class OutputTypes:
         crossed = answers @ own_excess @ level_sums.T
         pairs = level_sums @ between_others @ level_sums.T + crossed + crossed.T
         # An item with itself is no pair of items: its square stands in the products' place.
-        other, own = self.expectations(np.square(estimator))
+        other, same = self.expectations(np.square(estimator))
         squares = (people @ other)[level_of]
-        squares -= shares * (np.diag(other) - own)[level_of]
+        squares -= shares * (np.diag(other) - same)[level_of]
         squares -= (
             np.diag(between_others)[level_of]
             + 2 * shares * np.diag(own_excess)[level_of]
@@ -351,8 +351,8 @@ class OutputTypes:
                 covariance = slope**2 * (pair - first**2)
                 product[diagonal] += weight @ covariance
                 between_others += people[g] * product
-                own = (weight * estimator[:, g, side]) @ mean
-                own_excess[g] += own - product[g]
+                answer_product = (weight * estimator[:, g, side]) @ mean
+                own_excess[g] += answer_product - product[g]
         return between_others, own_excess
 
 
