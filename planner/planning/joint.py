@@ -107,6 +107,7 @@ class Related:
         if policy.rule.by_level:  # no pair of sheets has a budget of its own
             return None
         spent = self.part.asked.spent_on(policy.bounds())
+        # Of each part that of its level of which most is said.
         return tuple(max(levels.values()) for levels in spent)
 
     @cached_property
@@ -116,7 +117,10 @@ class Related:
     @cached_property
     def margins(self) -> tuple[float, ...]:
         """Total error of the counts of each part alone."""
-        return tuple(self._table_error([k]) for k in range(len(self.sizes)))
+        errors = []
+        for part in range(len(self.sizes)):
+            errors.append(self._table_error([part]))
+        return tuple(errors)
 
     @cached_property
     def people(self) -> dict[tuple[str, str], int]:

@@ -480,7 +480,7 @@ class NumberKind(Kind[Numeric, object]):
         """By the budget of the whole survey, whatever share the question gets of it."""
         epsilon = float(question.policy.epsilons[0])
         rate = float(model_of(question, 1).answer_rate(epsilon))
-        if 1 - rate == 1:  # to the last digit
+        if 1 - rate == 1:  # to the last digit: errors would be divided by 0
             remedy = "Nobody answers at this budget: lower it."
             what = f"epsilon of question {question.name!r}"
             raise InputError(what, epsilon, "tolerated by somebody", remedy)
