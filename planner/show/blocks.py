@@ -99,7 +99,11 @@ def said(
     sentences: Iterable[str | None], tone: Tone = "said", rank: Rank = "everybody"
 ) -> list[Sentence]:
     """Each sentence as a block; what is empty is left out."""
-    return [Sentence(text, rank, tone) for text in sentences if text]
+    blocks = []
+    for text in sentences:
+        if text:
+            blocks.append(Sentence(text, rank, tone))
+    return blocks
 
 
 def column(
@@ -116,9 +120,14 @@ def column(
     if written is None:
         return Column(heading, tuple(map(str, cells)), text=True)
     values = list(cells)
-    write = written if callable(written) else f"{{:{written}}}".format
-    lengths = tuple(map(float, values)) if bars else ()
-    return Column(heading, tuple(map(write, values)), lengths=lengths)
+    if callable(written):
+        texts = tuple(map(written, values))
+    else:
+        texts = tuple(format(value, written) for value in values)
+    lengths: tuple[float, ...] = ()
+    if bars:
+        lengths = tuple(map(float, values))
+    return Column(heading, texts, lengths=lengths)
 
 
 def rows_table(
@@ -147,8 +156,10 @@ def listed(levels: Sequence[T], most: int, written: Callable[[T], str] = str) ->
     >>> listed(["'a'", "'b'", "'c'", "'d'"], 2), listed(["'a'"], 2)
     ("'a', 'b' and 2 more levels", "'a'")
     """
-    rest = f" and {len(levels) - most} more levels" * (len(levels) > most)
-    return f"{', '.join(map(written, levels[:most]))}{rest}"
+    first = ", ".join(map(written, levels[:most]))
+    if len(levels) <= most:
+        return first
+    return f"{first} and {len(levels) - most} more levels"
 
 
 def people(number: float | None) -> str:
@@ -165,7 +176,9 @@ def people(number: float | None) -> str:
         return ""
     if math.isinf(number):
         return "undefined"
-    return f"{number:,.0f}" if abs(number) >= 9.95 else f"{number:.2g}"
+    if abs(number) >= 9.95:  # from here on two digits are a whole number
+        return f"{number:,.0f}"
+    return f"{number:.2g}"
 
 
 def quantity(number: float | None) -> str:
@@ -180,7 +193,9 @@ def quantity(number: float | None) -> str:
         return ""
     if math.isinf(number):
         return "undefined"
-    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:,.4g}"
+    if abs(number) >= 100:
+        return f"{number:,.0f}"
+    return f"{number:,.4g}"
 
 
 def as_exact_as(value: float, spread: float) -> str:
@@ -195,6 +210,7 @@ def as_exact_as(value: float, spread: float) -> str:
     >>> as_exact_as(-0.2, 50)
     '0'
     """
+    # Negative where the second digit of the spread stands left of the point.
     decimals = 1 - math.floor(math.log10(spread))
     # Adding 0 turns a zero with a sign into one without.
     return f"{round(value, decimals) + 0.0:,.{max(decimals, 0)}f}"
@@ -208,7 +224,9 @@ def number(value: float) -> str:
     >>> number(1_000_000), number(12_345_678.0), number(0.5)
     ('1,000,000', '12,345,678', '0.5')
     """
-    return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,.6g}"
+    if abs(value) >= 1e6:  # where six digits would turn into a power of ten
+        return f"{value:,.0f}"
+    return f"{value:,.6g}"
 
 
 def probability(chance: float) -> str:
@@ -219,9 +237,11 @@ def probability(chance: float) -> str:
     >>> probability(0.25), probability(0.0000123), probability(0.0)
     ('0.2500', '1.2e-05', '0')
     """
+    if chance == 0:  # exactly: what never happens is told apart from what is rare
+        return "0"
     if 0 < chance < 1e-3:
         return f"{chance:.2g}"
-    return f"{chance:.4f}" if chance else "0"
+    return f"{chance:.4f}"
 
 
 def percent(share: float) -> str:
@@ -232,7 +252,9 @@ def percent(share: float) -> str:
     >>> percent(0.0489624), percent(math.inf)
     ('4.896 %', 'no share')
     """
-    return f"{100 * share:.4g} %" if math.isfinite(share) else "no share"
+    if not math.isfinite(share):
+        return "no share"
+    return f"{100 * share:.4g} %"
 
 
 def percent_with(decimals: int, share: float) -> str:
@@ -243,8 +265,10 @@ def percent_with(decimals: int, share: float) -> str:
     >>> percent_with(1, 0.17549), percent_with(1, -0.0002)
     ('17.5 %', '0.0 %')
     """
-    text = f"{100 * share:.{decimals}f} %"
-    return text.removeprefix("-") if float(text.partition(" ")[0]) == 0 else text
+    digits = f"{100 * share:.{decimals}f}"
+    if float(digits) == 0:
+        digits = digits.removeprefix("-")
+    return f"{digits} %"
 
 
 def percent_up(share: float) -> str:
@@ -266,8 +290,10 @@ def change(share: float) -> str:
     >>> change(0.0123), change(-0.0123), change(-1e-9)
     ('+1.2 %', '-1.2 %', '0.0 %')
     """
-    text = f"{100 * share:+.1f} %"
-    return text[1:] if text in ("-0.0 %", "+0.0 %") else text
+    digits = f"{100 * share:+.1f}"
+    if float(digits) == 0:
+        digits = "0.0"
+    return f"{digits} %"
 
 
 def lowered(value: float, digits: int) -> str:

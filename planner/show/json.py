@@ -38,10 +38,11 @@ from planner.show.promises import (
 if TYPE_CHECKING:
     from planner.deployment.parameters import Parameters
 
-_MOST_EXPLAINED = 40  # levels
-_NAMES_OF: dict[
-    type, str
-] = {  # values and properties, beside or in place of the fields
+_MOST_EXPLAINED = 40  # levels of which odds are said: a sentence each
+
+# Names of a document are a promise to programs that read it, so that they are listed here: values
+# and properties of a class in place of its fields. Classes that are not here give all their fields.
+_NAMES_OF: dict[type, str] = {
     QuestionPlan: "name total_error error_share drawn_error lower_bound "
     "proven_gap saturation_epsilon spending realised relaxations options",
     ByLevel: "names items epsilons a b if_had standard_errors percent detectable",
@@ -58,7 +59,23 @@ _NAMES_OF: dict[
     ShuffledGuarantee: "names people delta epsilons local epsilon local_epsilon",
 }
 
-_SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
+
+def _people_for_association(related: Related) -> list[list[object]]:
+    """Rows of two answers and a number of people: keys of JSON's objects are no pairs."""
+    return [[*answers, people] for answers, people in related.people.items()]
+
+
+def _survey_sentences(view: SurveyOutsiderView) -> list[str]:
+    """What holds for all questions together; nothing where there is only one."""
+    together = together_sentence(view)
+    if not together:
+        return []
+    return [together]
+
+
+# What is added under names of its own: mostly the sentences that other faces show, so that a
+# program can pass on what is promised in the same words.
+_SAID: dict[type, dict[str, Callable[[Any], object]]] = {
     QuestionPlan: {
         "share": lambda plan: plan.part.share,
         "fraction": lambda plan: plan.part.fraction,
@@ -74,18 +91,12 @@ _SAID: dict[type, dict[str, Callable[[Any], object]]] = {  # and in words
         "left_out": left_out,
     },
     Allocation: {"reason": better_design},
-    Related: {
-        "people_for_association": lambda related: [
-            [*two, n] for two, n in related.people.items()
-        ]
-    },
+    Related: {"people_for_association": _people_for_association},
     OutsiderView: {
         "guessed": lambda view: kinds.WORDS[view.kind].guessed(view),
         "sentences": view_sentences,
     },
-    SurveyOutsiderView: {
-        "sentences": lambda view: [*filter(None, [together_sentence(view)])]
-    },
+    SurveyOutsiderView: {"sentences": _survey_sentences},
     SamplingPlan: {"sentences": kinds.views_in_words},
 }
 
@@ -103,8 +114,10 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
             return thing
         case np.generic() | np.ndarray():
             return to_json(thing.tolist())
+        case float() if math.isfinite(thing):
+            return thing
         case float():
-            return thing if math.isfinite(thing) else None
+            return None
         case Mapping():
             return {str(key): to_json(value) for key, value in thing.items()}
         case BaseModel():
@@ -112,63 +125,106 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
         case Path():
             return str(thing)
     if is_dataclass(thing):
-        named = _NAMES_OF.get(type(thing))
-        names = named.split() if named else [field.name for field in fields(thing)]
-        said = {name: say(thing) for name, say in _SAID.get(type(thing), {}).items()}
-        values = {name: getattr(thing, name) for name in names} | said
-        return {name: to_json(v() if callable(v) else v) for name, v in values.items()}
+        return _object(thing)
     return [to_json(item) for item in thing]
+
+
+def _object(thing: Any) -> Document:
+    """A dataclass as an object: of the names that are chosen for it, else of all its fields."""
+    kind = type(thing)
+    if kind in _NAMES_OF:
+        names = _NAMES_OF[kind].split()
+    else:
+        names = [field.name for field in fields(thing)]
+    document: Document = {}
+    for name in names:
+        value = getattr(thing, name)
+        if callable(value):  # a method without arguments
+            value = value()
+        document[name] = to_json(value)
+    for name, say in _SAID.get(kind, {}).items():
+        document[name] = to_json(say(thing))
+    return document
 
 
 def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> Document:
     """A planned survey; ``parameters`` is null where there is no one file."""
     survey = plan.survey
     allocation = plan.allocation
+    better = None
+    if allocation is not None:
+        better = allocation.better
     document = {
         "name": survey.name,
         "users": survey.users,
         "design": survey.design,
-        "better_design": None if allocation is None else allocation.better,
+        "better_design": better,
         "most_spent": plan.most_spent,
         "allocation": allocation,
     }
+    exported = None
+    if parameters is not None:
+        exported = parameters.document
     return {
         "survey": to_json(document),
         "questions": [question_json(question) for question in plan.questions],
         "outsiders": to_json(plan.outsiders()),
-        "parameters": None if parameters is None else parameters.document,
+        "parameters": exported,
     }
+
+
+def _levels(question: QuestionPlan) -> Document | None:
+    """Errors by level, and what reports do to odds, of the first levels; null of other kinds."""
+    levels = question.fact(ByLevel)
+    if levels is None:
+        return None
+    explained = min(len(levels.names), _MOST_EXPLAINED)
+    odds = [odds_sentence(question, level) for level in range(explained)]
+    return {**to_json(levels), "odds": odds}
+
+
+def _rounds(question: QuestionPlan) -> Document:
+    """Errors over rounds, where answers stay and where they are drawn anew, and other ways."""
+    # ``bound`` is what no mechanism undercuts (docs/theory/rounds.md).
+    ways, bound = question.ways()
+    errors = {}
+    if question.again is not None:
+        for name, stays, anew in question.again.beside:
+            errors[name] = {
+                "stays": question.part.total(stays),
+                "anew": question.part.total(anew),
+            }
+    document: Document = to_json({"errors": errors, "ways": ways, "bound": bound})
+    return document
 
 
 def question_json(question: QuestionPlan) -> Document:
     """One question's plan."""
-    levels = question.fact(ByLevel)
     padded = question.fact(Padded)
-    targets = [
-        (to_json(asked), budgets_sentence(question, asked))
-        for asked in question.targets
-    ]
-    shown = range(min(len(levels.names), _MOST_EXPLAINED) if levels else 0)
-    odds = [odds_sentence(question, level) for level in shown]
+    padding_length = None
+    padding_plan = None
+    if padded is not None:
+        padding_length = padded.length
+        padding_plan = padded.plan
+    targets = []
+    for target in question.targets:
+        # The smallest budgets as a sentence: as figures they stand under "in_file".
+        budgets = budgets_sentence(question, target)
+        targets.append({**to_json(target), "budgets": budgets})
     document: Document = {
         **to_json(question),
-        "levels": levels and to_json(levels) | {"odds": odds},
-        "padding_length": padded and padded.length,
-        "padding": to_json(padded and padded.plan),
+        "levels": _levels(question),
+        "padding_length": padding_length,
+        "padding": to_json(padding_plan),
         "sampling": to_json(question.fact(SamplingPlan)),
-        "targets": [target | {"budgets": budgets} for target, budgets in targets],
+        "targets": targets,
     }
+    # Keys of a few questions alone: they are left out elsewhere, not null.
     if question.question.anchor_of is not None:
         document["anchor"] = to_json(anchor_cost(question))
-    if question.fact(Related) is not None:
-        document["joint"] = to_json(question.fact(Related))
+    related = question.fact(Related)
+    if related is not None:
+        document["joint"] = to_json(related)
     if question.question.rounds is not None:
-        ways, bound = question.ways()
-        beside = [] if question.again is None else question.again.beside
-        total = question.part.total
-        errors = {
-            name: {"stays": total(asked), "anew": total(two)}
-            for name, asked, two in beside
-        }
-        document["rounds"] = to_json({"errors": errors, "ways": ways, "bound": bound})
+        document["rounds"] = _rounds(question)
     return document
