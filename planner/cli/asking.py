@@ -68,7 +68,11 @@ def questionnaire(  # noqa: PLR0913, PLR0917 - each is an option of the command
     replace_file(out, page)
     size = len(page.encode())
     rounds = max(law.rounds[-1] or 0 for law in verified.questions)
-    number = round_number or 1 if rounds else None
+    number = None
+    which = ""
+    if rounds:  # a page asks of one round, the first unless stated
+        number = round_number or 1
+        which = f" for round {number} of {rounds}"
     if json_output:
         print_json(
             {
@@ -79,7 +83,6 @@ def questionnaire(  # noqa: PLR0913, PLR0917 - each is an option of the command
             }
         )
         return
-    which = f" for round {number} of {rounds}" if rounds else ""
     what = f"{size / 1000:.0f} kB, parameters {verified.hash[:16]}"
     say(f"Questionnaire written to {out}{which}: {what}.")
 
@@ -142,7 +145,9 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
             raise InputError(
                 "page", str(page), "a questionnaire of these parameters", remedy
             )
-    code = segno.make(share, error="m").svg_inline(scale=5) if share else ""
+    code = ""
+    if share:  # level M: readable with 15 % of it in a glare, say
+        code = segno.make(share, error="m").svg_inline(scale=5)
 
     def organiser(sums: Mapping[Key, Aggregate]) -> str:
         blocks = receiving_blocks(parameters, sums, estimates_from, share)

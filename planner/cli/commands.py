@@ -61,7 +61,9 @@ def open_app(
     except ValueError:
         remedy = "Leave it out for this machine alone, or write 0.0.0.0 for all its addresses."
         raise InputError("address", address, "an IP address", remedy) from None
-    mode = "browser" if browser else "headless"
+    mode = "headless"
+    if browser:
+        mode = "browser"
     words = [sys.executable, "-m", "planner.ui", str(port), mode, address]
     sys.stdout.flush()
     os.execv(sys.executable, words)  # noqa: S606 - this very Python, and words of our own
@@ -124,7 +126,9 @@ def run() -> NoReturn:
     except PlannerError as error:
         _fail(str(error), 1, error)
     except _UsageError as error:
-        command = "ldp-planner" if error.ctx is None else error.ctx.command_path
+        command = "ldp-planner"
+        if error.ctx is not None:
+            command = error.ctx.command_path
         _fail(f"{error.format_message().rstrip('.?')}. Try: {command} --help", 2)
     except typer.Abort:  # Control-C, by older versions of typer
         _fail("stopped.", 130)

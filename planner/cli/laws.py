@@ -68,20 +68,20 @@ def vectors(
 
     settle_outputs(out, force=force)
     text = json.dumps(make_vectors(parameters_of(params)), indent=1) + "\n"
-    replace_file(DASH if out is None else out, text)
+    if out is None:
+        out = DASH
+    replace_file(out, text)
 
 
 def verify(params: ParameterFile, json_output: JsonOption = False) -> None:
     """Prove again, exactly, that parameters keep their budgets."""
     from planner.show.promises import pair_rows, verification_blocks
 
-    parameters = parameters_of(
-        params
-    )  # verifies; a file that does not verify is refused
-    pairs = [
-        {"name": question.name, "pairs": pair_rows(question)}
-        for question in parameters.questions
-    ]
+    # Reading is what verifies: a file that does not keep its budgets is refused here.
+    parameters = parameters_of(params)
+    pairs = []
+    for question in parameters.questions:
+        pairs.append({"name": question.name, "pairs": pair_rows(question)})
     show(
         verification_blocks(parameters),
         {"verified": True, "questions": pairs},
@@ -124,7 +124,10 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
     require_apart(out, [params, data])
     settle_outputs(out, force=force, quiet=quiet, json=json_output)
     parameters = parameters_of(params)
-    told_by = None if survey is None else load_survey(survey)
+    # The survey says in which columns the answers are; parameters, which are public, do not.
+    described = None
+    if survey is not None:
+        described = load_survey(survey)
     reading = reading_of(
         delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
     )
@@ -136,10 +139,12 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
         with destination(out, ".jsonl") as path:
             perturbed = perturb_file(
-                parameters, data, path, question or (), tell, told_by, reading
+                parameters, data, path, question or (), tell, described, reading
             )
     if json_output:
-        written = {str(path): n for path, n in perturbed.written.items()}
+        written = {}
+        for path, reports in perturbed.written.items():
+            written[str(path)] = reports
         print_json({"written": written, "read": perturbed.said})
         return
     say(perturbed.said)
@@ -193,8 +198,11 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     read = ""
     if data is not None:
         reading = reading_of(delimiter, encoding, decimal, skip_rows, place_unlisted)
-        told_by = None if survey is None else load_survey(survey)
-        listed, read = answers_in(data, parameters.question(question), told_by, reading)
+        described = None
+        if survey is not None:
+            described = load_survey(survey)
+        law = parameters.question(question)
+        listed, read = answers_in(data, law, described, reading)
         asked += listed
     box = CommandBox(command, seconds)
     audit_result = audit_client(

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from planner.survey.tables import Reading
 
 
+_RUNS_UNLESS_STATED = 10  # of each mechanism
+
+
 def import_form(
     form: Annotated[Path, argument("FORM.xlsx", "The form.")],
     out: Annotated[Path, option("SURVEY.toml", "Write the survey here.")],
@@ -113,7 +116,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.plan import plan_blocks
 
     settle_outputs(out, report, handout, force=force, quiet=quiet, json=json_output)
-    asked = survey_of(survey) if survey == DASH else survey
+    asked = _read_once(survey)
     _refuse_early(asked, question, out)
     with working(f"planning {survey}"):
         survey_plan = plan_survey(asked, mechanism=mechanism)
@@ -125,6 +128,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
             from planner.deployment.parameters import survey_parameters
 
             parameters = survey_parameters(survey_plan, question)
+        # Only what is printed is made: the figures of either take a while.
         document = plan_json(survey_plan, parameters) if json_output else None
         blocks = [] if json_output else plan_blocks(survey_plan, details=details)
     for path, _, page in pages:
@@ -149,6 +153,13 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"\nMore with --details.{_next(survey_plan, survey)}")
 
 
+def _read_once(survey: Path) -> Survey | Path:
+    """The survey of the standard input, which can be read only once; else its path."""
+    if survey == DASH:
+        return survey_of(survey)
+    return survey
+
+
 def _refuse_early(
     survey: Survey | Path, question: str | None, out: Path | None
 ) -> None:
@@ -157,8 +168,9 @@ def _refuse_early(
         from planner.deployment.parameters import check_writable
         from planner.survey.survey import load_survey
 
-        asked = load_survey(survey) if isinstance(survey, Path) else survey
-        check_writable(asked, question, out)
+        if isinstance(survey, Path):
+            survey = load_survey(survey)
+        check_writable(survey, question, out)
 
 
 def _pages(
@@ -196,12 +208,10 @@ def compare(
     from planner.trial.curves import compared_curves
 
     with working("planning both"):
-        plans = [
-            plan_survey(survey_of(path), mechanism=mechanism)
-            for path in (first, second)
-        ]
-        figures = compare_plans(plans[0], plans[1])
-        comparison = (*figures, *compared_curves(plans[0], plans[1]))
+        first_plan = plan_survey(survey_of(first), mechanism=mechanism)
+        second_plan = plan_survey(survey_of(second), mechanism=mechanism)
+        figures = compare_plans(first_plan, second_plan)
+        comparison = (*figures, *compared_curves(first_plan, second_plan))
     blocks = comparison_blocks(comparison, (first.name, second.name))
     show(blocks, comparison, json=json_output)
 
@@ -314,8 +324,10 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise InputError("people", people, "left out without --model", remedy)
     else:
         chosen = _pick(asked, question)
+        if repeats is None:
+            repeats = _RUNS_UNLESS_STATED
         blocks, document = _mechanisms_simulated(
-            asked, data, reading, seed, chosen, 10 if repeats is None else repeats
+            asked, data, reading, seed, chosen, repeats
         )
     show(blocks, document, json=json_output)
 
@@ -377,7 +389,10 @@ def _model_simulated(
         parameters = survey_parameters(plan_survey(survey))
     model = read_model(formula, link, parameters)
     known = KnownPeople.read(parameters, data, model, survey, reading)
-    collections = COLLECTIONS if drawn.number is None else drawn.number
+    # A share of collections needs many to be exact; an error, squared over all answers, few.
+    collections = COLLECTIONS
+    if drawn.number is not None:
+        collections = drawn.number
     with _runs("collecting", collections * len(known.questions)) as advance:
         power = effect_power(
             parameters,
@@ -405,11 +420,11 @@ def _runs(doing: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 def _pick(survey: Survey, name: str) -> Question:
-    fitting = {
-        candidate.name: candidate
-        for candidate in survey.questions
-        if candidate.shares_budgets
-    }
+    """The question that is named, or the only one; those of two rounds cannot be simulated."""
+    fitting = {}
+    for candidate in survey.questions:
+        if candidate.shares_budgets:
+            fitting[candidate.name] = candidate
     if name in fitting:
         return fitting[name]
     if not name and len(fitting) == 1:

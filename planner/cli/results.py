@@ -154,7 +154,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.results import result_blocks
     from planner.show.terminal import print_blocks, terminal
 
-    _check_aggregate(confidence, None if out == DASH else out)
+    _check_aggregate(confidence, out)
+    # A folder of reports may have the estimates in it, too: its files are checked as they are read.
     report_files = [path for path in reports if path.is_file()]
     require_apart(out, [params, *report_files])
     if checkpoint is None and out is not None and out != DASH:
@@ -167,11 +168,13 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise InputError("excel", out, "given with --out FILE.csv", remedy)
     chosen = _engine(engine, scheduler)
     parameters = parameters_of(params)
-    sizes = dict(_pair(parameters, text) for text in set_sizes or ())
+    sizes = _sizes_of_sets(parameters, set_sizes or ())
     check_set_sizes(parameters, sizes)
     _require_group(parameters, by)
+    # Read before anything is counted, which may take long: a wrong formula is refused at once.
     regression = formulas.read_model(model, link, parameters) if model else None
     how = cast("Missing", missing)
+    # What may be in the folder of the reports, and is none.
     ignored = [params, *([] if out is None else [out])]
     with progress() as bar:
         task = bar.add_task("counting files", total=None)
@@ -207,11 +210,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             estimate_tables.write_table(path, estimates, excel=excel)
     blocks = result_blocks(parameters, collection, estimates, confidence)
     _write_page(report, f"{parameters.survey}: result", blocks)
-    show(
-        blocks,
-        collection_json(collection, estimates) if json_output else None,
-        json=json_output,
-    )
+    document = collection_json(collection, estimates) if json_output else None
+    show(blocks, document, json=json_output)
     if out is not None and not json_output:
         say(f"All {len(estimates):,} estimates written to {out}")
     if collection.quarantined:
@@ -348,7 +348,7 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.collecting.estimating import difference_table, in_one_table
     from planner.show.results import difference_blocks
 
-    _check_aggregate(confidence, None if out == DASH else out)
+    _check_aggregate(confidence, out)
     for written in (out, report):
         require_apart(written, [params_a, reports_a, params_b, reports_b])
     settle_outputs(out, report, force=force, quiet=quiet, json=json_output)
@@ -359,18 +359,18 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
         parameters = parameters_of(params)
         _require_group(parameters, by)
         collection = collect(parameters, [reports], ignored=[params])
+        # An aggregate says what it left out; a difference would take it for a change.
         for path, reason in collection.quarantined:
             raise FileError(
                 path, reason, "Correct it first: a difference needs all reports."
             )
         everybody.append((parameters, collection.sums))
-        of_values = collection.by(parameters.groups, by) if by else {}
-        by_value.append(
-            {value: (parameters, sums) for value, sums in of_values.items()}
-        )
+        by_value.append(_sums_by_value(by, collection, parameters))
     tables = {"": difference_table(everybody[0], everybody[1], confidence, called)}
     for value, first in by_value[0].items():
-        if value in by_value[1]:
+        if (
+            value in by_value[1]
+        ):  # of a value that one of them lacks there is no difference
             second = by_value[1][value]
             tables[f"{by} = {value}"] = difference_table(
                 first, second, confidence, called, of_group=True
@@ -389,6 +389,17 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"All {len(table):,} differences and estimates written to {out}")
 
 
+def _sums_by_value(
+    group: str, collection: Collection, parameters: Parameters
+) -> dict[str, tuple[Parameters, Sums]]:
+    """The reports of each value of a group, with the parameters that they are of."""
+    by_value = {}
+    if group:
+        for value, sums in collection.by(parameters.groups, group).items():
+            by_value[value] = (parameters, sums)
+    return by_value
+
+
 def _two_names(text: str) -> tuple[str, str]:
     """What two collections are called, from a text with a comma between the names."""
     names = [name.strip() for name in text.split(",")]
@@ -404,15 +415,26 @@ def _check_aggregate(confidence: float, out: Path | None) -> None:
     if not 0 < confidence < 1:
         remedy = "Write 0.95 for an interval that holds in 95 of 100 cases."
         raise InputError("confidence", confidence, "above 0 and below 1", remedy)
-    if out is not None and out.suffix not in TABLE_SUFFIXES:
+    # What is printed is CSV, and - has no ending that could say another.
+    if out is not None and out != DASH and out.suffix not in TABLE_SUFFIXES:
         allowed = f"a path that ends in {', '.join(TABLE_SUFFIXES)}"
         remedy = f"Name it for example {out.stem}.csv."
         raise InputError("out", str(out), allowed, remedy)
 
 
+def _sizes_of_sets(parameters: Parameters, texts: Sequence[str]) -> dict[str, str]:
+    """Questions about sets, each with the question that asked for the number of items."""
+    sizes = {}
+    for text in texts:
+        sets, question = _pair(parameters, text)
+        sizes[sets] = question
+    return sizes
+
+
 def _pair(parameters: Parameters, text: str) -> tuple[str, str]:
     """Two questions, with a sign between them that their names may have too."""
     names = [question.name for question in parameters.questions]
+    # Not cut at the sign, as a name may have it: the text is put together, not taken apart.
     for pair in product(names, names):
         if text == "=".join(pair):
             return pair

@@ -124,7 +124,9 @@ def settle_outputs(
     """
     given = [path for path in paths if path is not None]
     for path in given:
-        exists = any(path.glob("*")) if path.is_dir() else path.exists()
+        exists = path.exists()
+        if path.is_dir():  # an empty folder has nothing that could be lost
+            exists = any(path.glob("*"))
         if path != DASH and exists and not force:
             remedy = "Write to another file, or replace it with --force."
             raise FileError(path, "exists", remedy)

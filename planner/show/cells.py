@@ -48,7 +48,9 @@ def _number(value: float, row: EstimateRow) -> str:
     spread = (row.upper - row.lower) / 2
     if np.isnan(spread):
         spread = row.standard_error
-    return as_exact_as(value, spread) if spread > 0 else quantity(value)
+    if spread > 0:
+        return as_exact_as(value, spread)
+    return quantity(value)
 
 
 def _possible(row: EstimateRow) -> tuple[float, float]:
@@ -59,8 +61,9 @@ def _possible(row: EstimateRow) -> tuple[float, float]:
     if np.isnan(row.share) or differs:
         return -np.inf, np.inf
     # All whom the count is of; they are not needed where the limit is not above them.
-    everybody = row.upper / row.share_upper if row.share_upper > 1 else np.inf
-    return 0.0, everybody
+    if row.share_upper <= 1:
+        return 0.0, np.inf
+    return 0.0, row.upper / row.share_upper
 
 
 def _limit(limit: float, row: EstimateRow) -> str:
@@ -68,7 +71,9 @@ def _limit(limit: float, row: EstimateRow) -> str:
     least, most = _possible(row)
     inside = min(max(limit, least), most)
     text = _number(inside, row)
-    return text if inside == limit else text + CUT_MARK
+    if inside != limit:
+        text += CUT_MARK
+    return text
 
 
 def interval_text(row: EstimateRow) -> str:
@@ -89,8 +94,10 @@ def gap_text(row: EstimateRow) -> str:
         inside = share
         if np.isfinite(_possible(row)[0]):
             inside = min(max(share, 0.0), 1.0)
-        mark = "" if inside == share else CUT_MARK
-        limits.append(f"{100 * inside:.1f}{mark}")
+        text = f"{100 * inside:.1f}"
+        if inside != share:
+            text += CUT_MARK
+        limits.append(text)
     return f"{share_text(row)} ({limits[0]} to {limits[1]})"
 
 

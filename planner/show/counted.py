@@ -31,7 +31,9 @@ def files_blocks(collection: Collection) -> list[Block]:
     """What was counted, and what was left out."""
     reports = sum(part.users for part in collection.counted)
     files = len(collection.counted)
-    in_files = "1 file" if files == 1 else f"{files:,} files"
+    in_files = f"{files:,} files"
+    if files == 1:
+        in_files = "1 file"
     sentences = [f"{reports:,} reports in {in_files} counted."]
     if collection.resumed:
         sentences.append(
@@ -52,6 +54,7 @@ def files_blocks(collection: Collection) -> list[Block]:
             f"{waiting:,} more reports wait in {folder}. They are in a file once the receiver "
             f"ends: ldp-planner receive ... --into {folder.parent}, and Control-C."
         )
+    # What is missing comes first: the estimates are of fewer people than before.
     not_counted = []
     for path in collection.dropped:
         not_counted.append(f"TAKEN OUT {path}: was counted earlier and is missing")
@@ -86,6 +89,7 @@ def _contradictions(lines: Sequence[Contradiction]) -> list[str]:
 
 def collection_json(collection: Collection, estimates: Columns) -> Document:
     """Everything of a collection."""
+    # Machines get every file and report that is left out, where people read the first few.
     left_out = []
     for line in collection.contradictions:
         report = {
@@ -98,14 +102,15 @@ def collection_json(collection: Collection, estimates: Columns) -> Document:
     quarantined = []
     for path, reason in collection.quarantined:
         quarantined.append({"file": str(path), "reason": reason})
+    waiting_reports = {}
+    for folder, waiting in collection.waiting.items():
+        waiting_reports[str(folder)] = waiting
     return {
         "files": len(collection.counted),
         "files_counted_before": collection.resumed,
         "reports": sum(counted.users for counted in collection.counted),
         "repeated_reports": collection.repeated,
-        "waiting_reports": {
-            str(folder): waiting for folder, waiting in collection.waiting.items()
-        },
+        "waiting_reports": waiting_reports,
         "left_out_reports": left_out,
         "more_people_than_planned": collection.crowded,
         "taken_out": collection.dropped,

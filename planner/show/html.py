@@ -93,7 +93,7 @@ def handout_html(plan: SurveyPlan) -> str:
         "From many changed answers we compute how many people gave each answer, about right, but "
         "nobody can be sure of yours.",
     ]
-    if most:
+    if most:  # else reports say nothing, and nobody's belief changes
         sentences.append(
             f"Somebody who holds one of two answers of yours to be {100 * _HELD_LIKELY:g} % "
             "likely may, after seeing your changed answer, hold it to be at most "
@@ -117,6 +117,7 @@ def handout_html(plan: SurveyPlan) -> str:
         Heading(f"{plan.survey.name}: for the ethics board", level=1),
         Sentence(f"{plan.survey.users:,} people are asked about: {names}."),
     ]
+    # In the order in which a board asks; the blanks last, for whoever brings the page to it.
     for title, lines in (
         ("What people are told", sentences),
         ("What is promised", promises(plan)),
@@ -153,9 +154,11 @@ def picture_html(shown: WithDataFrame) -> str:
             questions = shown.questions
     parts = []
     for question in questions:
-        sentences = [f"<p>{escape(text)}</p>" for text in promises_of(question)]
+        part = ""
+        for text in promises_of(question):
+            part += f"<p>{escape(text)}</p>"
         alt = f"The error of each mechanism for {question.name}"
-        parts.append("".join(sentences) + svg_of(question_figure(question), alt))
+        parts.append(part + svg_of(question_figure(question), alt))
     if not parts:
         drawn = figure_of(shown)
         if drawn is not None:
@@ -195,7 +198,9 @@ def _fact_html(fact: Fact) -> str:
 def table_html(columns: Sequence[Column], accent: int | None, caption: str = "") -> str:
     """The first rows of a table, with bars from zero behind some; a row may stand out."""
     heads = []
-    rows = [list[str]() for _ in columns[0].cells[:_MOST_PAGE_ROWS]]
+    rows: list[list[str]] = []
+    for _ in columns[0].cells[:_MOST_PAGE_ROWS]:
+        rows.append([])
     for shown in columns:
         kind = "number"
         if shown.text:
@@ -206,12 +211,16 @@ def table_html(columns: Sequence[Column], accent: int | None, caption: str = "")
         sizes = _bar_sizes(shown)
         cells = zip(rows, shown.cells, strict=False)
         for k, (row, cell) in enumerate(cells):
-            size = sizes[k] if sizes else ""
+            size = ""
+            if sizes:
+                size = sizes[k]
             row.append(f'<td class="{kind}"{size}>{escape(cell)}</td>')
     lines = [f"<tr>{''.join(heads)}</tr>"]
     for k, row in enumerate(rows):
-        mark = ' class="accent"' if k == accent else ""
-        lines.append(f"<tr{mark}>{''.join(row)}</tr>")
+        opening = "<tr>"
+        if k == accent:
+            opening = '<tr class="accent">'
+        lines.append(f"{opening}{''.join(row)}</tr>")
     inside = "\n".join(lines)
     # In a narrow window the keys of who has no mouse move it.
     return f'<div class="numbers" tabindex="0"><table>{caption}{inside}</table></div>'
@@ -222,5 +231,8 @@ def _bar_sizes(shown: Column) -> list[str]:
     full = 1.0
     if len(shown.lengths) > 1:
         full = max(*shown.lengths, float_info.min)
-    shares = [100 * max(0.0, length) / full for length in shown.lengths]
-    return [f' style="--bar:{share:.1f}"' for share in shares]
+    sizes = []
+    for length in shown.lengths:
+        share = 100 * max(0.0, length) / full  # what is below 0 has no bar
+        sizes.append(f' style="--bar:{share:.1f}"')
+    return sizes

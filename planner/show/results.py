@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from pyarrow import Table as Columns
 
 
-_MOST_ANSWERS = 20
+_MOST_ANSWERS = 20  # of one table; the file of estimates has all
 
 
 _WEIGHTED = "weighted by group: "
@@ -163,7 +163,9 @@ def receiving_blocks(
 
 def _planned_people(parameters: Parameters) -> dict[str, int]:
     """How many people each question was planned to be asked of."""
-    planned = {law.name: parameters.users for law in parameters.questions}
+    planned = {}
+    for law in parameters.questions:
+        planned[law.name] = parameters.users
     drawing = parameters.drawing
     if drawing is not None:
         for name, chance in zip(drawing.names, drawing.chances, strict=True):
@@ -187,7 +189,9 @@ def difference_blocks(
             tone="note",
         ),
     ]
-    frames = {part: table.to_pandas() for part, table in by_part.items()}
+    frames = {}
+    for part, table in by_part.items():
+        frames[part] = table.to_pandas()
     for name in frames[""]["question"].unique():
         blocks.append(Heading(str(name)))
         for part, frame in frames.items():
@@ -211,8 +215,10 @@ def _questions(
             parts = [part.name for part in parameters.joint.get(law.name, ())]
             blocks += _question(law, of_question, parts, confidence)
     plain = frame[frame["group"] == ""]
-    of_population = (plain["limits_for"] == POPULATION).all()
-    intervals = _OF_POPULATION if of_population else _INTERVALS
+    intervals = _INTERVALS
+    if (plain["limits_for"] == POPULATION).all():
+        intervals = _OF_POPULATION
+    # What holds for all questions is said once, below them: beside each it would hide the numbers.
     return [
         *blocks,
         *said(_remarks_at_the_end(frame)),
@@ -227,8 +233,11 @@ def _beyond_what_can_be(blocks: Sequence[Block], frame: DataFrame) -> list[Sente
     for block in blocks:
         if isinstance(block, Table):
             for shown in block.columns:
-                if not shown.text:
-                    marked = marked or any(CUT_MARK in cell for cell in shown.cells)
+                if shown.text:  # an answer may have such a sign in its name
+                    continue
+                for cell in shown.cells:
+                    marked = marked or CUT_MARK in cell
+    # A difference may well be below 0, and a change from one round to the next.
     counts = frame[frame["p"].isna() & ~frame["of"].str.startswith(CHANGE)]
     negative = bool((counts["share"] < 0).any())
     sentences = []
@@ -250,7 +259,10 @@ def _question(
     of_question = of_question[~of_curve]
     everybody = of_question[of_question["group"] == ""]
     rounds = everybody[everybody["of"].str.startswith("round ")]
-    last = rounds["of"].iloc[-1] if len(rounds) else ""
+    last = ""
+    if len(rounds):
+        last = rounds["of"].iloc[-1]
+    # Of the rounds the last and the average have a table; a picture below shows all of them.
     up_to = [f"{part}{UP_TO}" for part in parts]
     parts_shown = ("", last, "average of rounds", ATTENTION, CORRECTED, *up_to)
     for part in dict.fromkeys(parts_shown):
@@ -277,6 +289,7 @@ def _question(
     yield from model_blocks(of_model, confidence)
     yield from said(_remarks(of_question))
     # As the plan's page promises it: by what reports use, which may be less than they may use.
+    # Without a limit for some pair of answers nothing is promised of every two.
     demanded = max((pair.demanded for pair in law.pairs), default=np.inf)
     if isfinite(demanded):
         used = factor_up(max(pair.realised for pair in law.pairs))
@@ -382,12 +395,13 @@ def _told_apart(rows: DataFrame) -> str:
             lowest = min(lowest, low)
     if len(runs) == 1:
         return "The reports do not tell which of these answers more people have."
-    text = ", then ".join(" or ".join(map(repr, run)) for run in runs)
-    alike = any(len(run) > 1 for run in runs)
-    return (
-        f"Most people first: {text}."
-        + " What stands with 'or' is not told apart." * alike
-    )
+    in_order = []
+    for run in runs:
+        in_order.append(" or ".join(map(repr, run)))
+    sentence = f"Most people first: {', then '.join(in_order)}."
+    if len(runs) < len(names):  # some run has several
+        sentence += " What stands with 'or' is not told apart."
+    return sentence
 
 
 def _answer_of(row: Any) -> str:
@@ -443,13 +457,9 @@ def _side_by_side(groups: DataFrame, figure: str, confidence: float) -> Iterator
         answers = list(dict.fromkeys(rows["answer"]))[:_MOST_ANSWERS]
         columns = [column("answer", answers)]
         for group, group_rows in rows.groupby("group", sort=False):
-            cells = dict(
-                zip(
-                    group_rows["answer"],
-                    map(gap_text, group_rows.itertuples()),
-                    strict=True,
-                )
-            )
+            cells = {}
+            for row in group_rows.itertuples():
+                cells[row.answer] = gap_text(row)
             value = _value_of(str(group))
             heading = f"{value} ({group_rows['users'].iloc[0]:,})"
             columns.append(column(heading, [cells[name] for name in answers], str))
@@ -501,8 +511,10 @@ def _remarks_at_the_end(frame: DataFrame) -> list[str]:
     several = frame["question"].nunique() > 1
     sentences = []
     for text, names in questions.items():
-        questions_named = f" ({', '.join(names)})" if several else ""
-        sentences.append(f"{text[0].upper()}{text[1:]}{questions_named}.")
+        sentence = f"{text[0].upper()}{text[1:]}"
+        if several:
+            sentence += f" ({', '.join(names)})"
+        sentences.append(f"{sentence}.")
     return sentences
 
 
@@ -513,4 +525,6 @@ def _parts_of_remark(row: EstimateRow) -> list[str]:
     if not is_quartile(row):
         return list(row.remark.split("; "))
     text, sign, weight = row.remark.rpartition(f"; {_WEIGHTED}")
-    return [text, f"{_WEIGHTED}{weight}"] if sign else [row.remark]
+    if not sign:  # no weight is said in it
+        return [row.remark]
+    return [text, f"{_WEIGHTED}{weight}"]

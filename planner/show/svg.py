@@ -191,7 +191,9 @@ def _axis_of_numbers(
     def place(value: float) -> float:
         return start + (end - start) * (scaled(value) - low) / (high - low)
 
-    return _Axis(place, _log_marks(low, high) if log else _marks(low, high))
+    if log:
+        return _Axis(place, _log_marks(low, high))
+    return _Axis(place, _marks(low, high))
 
 
 def _marks(low: float, high: float) -> list[float]:
@@ -202,12 +204,16 @@ def _marks(low: float, high: float) -> list[float]:
     for times in (5, 2, 1):
         if power * times >= rough:
             step = power * times
-    return [step * k for k in range(ceil(low / step), floor(high / step) + 1)]
+    first = ceil(low / step)
+    last = floor(high / step)
+    return [step * k for k in range(first, last + 1)]
 
 
 def _log_marks(low: float, high: float) -> list[float]:
     """Powers of ten between these of their logarithms; with 2 and 5 times each if few."""
-    times = (1, 2, 5) if high - low < 3 else (1,)
+    times = [1]
+    if high - low < 3:
+        times = [1, 2, 5]
     marks = []
     for exponent in range(floor(low), ceil(high)):
         for factor in times:
@@ -222,7 +228,9 @@ def _places(points: Iterable[OnPage]) -> str:
 
 
 def _path(points: list[OnPage], colour: str, width: int, dash: str = "") -> str:
-    dashes = f' stroke-dasharray="{_DASHES[dash]}"' if dash in _DASHES else ""
+    dashes = ""
+    if dash in _DASHES:
+        dashes = f' stroke-dasharray="{_DASHES[dash]}"'
     style = f'stroke="{colour}" stroke-width="{width}"{dashes} fill="none"'
     return f'<polyline points="{_places(points)}" {style}/>'
 

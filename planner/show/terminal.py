@@ -14,7 +14,7 @@ from rich.text import Text
 
 from planner.show.blocks import Block, Facts, Figure, Heading, Sentence, Table
 
-_MOST_ROWS = 40
+_MOST_ROWS = 40  # of a table
 _HEADING_WIDTH = 14  # letters of a number's heading on a line
 _STYLES = {"note": "yellow", "missed": "bold red", "proof": "green", "met": "green"}
 _INVISIBLE = re.compile(
@@ -29,11 +29,11 @@ class _Console(Console):
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield (
-                segment
-                if segment.control
-                else segment._replace(text=visible(segment.text))
-            )
+            # The console's own commands pass; whatever looks like one in a text is spelt out.
+            if segment.control:
+                yield segment
+            else:
+                yield segment._replace(text=visible(segment.text))
 
 
 def terminal(*, stderr: bool = False) -> Console:
@@ -62,14 +62,18 @@ def print_blocks(console: Console, blocks: Iterable[Block], *, details: bool) ->
             continue
         match block:
             case Heading(text, _, level):
-                console.print(Text("\n" * (level > 1) + visible(text), "bold"))
+                line = visible(text)
+                if level > 1:
+                    line = f"\n{line}"
+                console.print(Text(line, "bold"))
             case Sentence(text, _, tone):
                 lead = {"note": "Note. ", "item": "- "}.get(tone, "")
                 console.print(Text(lead + visible(text), _STYLES.get(tone, "")))
             case Facts(facts):
-                said = visible(
-                    "; ".join(f"{x.name}: {x.value} {x.why}".rstrip() for x in facts)
-                )
+                parts = []
+                for fact in facts:
+                    parts.append(f"{fact.name}: {fact.value} {fact.why}".rstrip())
+                said = visible("; ".join(parts))
                 console.print(Text(f"{said[:1].upper()}{said[1:]}."))
             case Table():
                 _print_table(console, block)
@@ -93,9 +97,12 @@ def _print_table(console: Console, table: Table) -> None:
             )
     rows = list(zip(*(column.cells for column in table.columns), strict=True))
     for i, row in enumerate(rows[:_MOST_ROWS]):
-        accent = i == table.accent
-        first = f"{row[0]} *" if accent else row[0]
-        grid.add_row(*map(visible, (first, *row[1:])), style="bold" if accent else "")
+        first = row[0]
+        style = ""
+        if i == table.accent:  # a star, too: not every terminal has bold letters
+            first = f"{first} *"
+            style = "bold"
+        grid.add_row(*map(visible, (first, *row[1:])), style=style)
     console.print(grid)
     if len(rows) > _MOST_ROWS:
         console.print(f"... and {len(rows) - _MOST_ROWS:,} more rows (see --json).")
