@@ -22,20 +22,26 @@ from planner.solvers.game import Game, GameColumns, Multipliers
 
 _MOST_STEPS_TAKEN = 100
 _STEP_HALVINGS = 25
-_GAINED = 0.9  # of the distance: a step that leaves more of it is a slow one
-_MOST_SLOW = 15  # in a row, after which digits are used up
-_WORTH_LOADING = (
-    128  # columns: with fewer a library of factors takes longer to load than it saves
-)
-_ROOM = 0.01  # of the value: slack to begin with
-_NEARER = 0.1  # share of the complementarity that a step leaves
-_STEP_SHARE = 0.99  # of the way to the boundary
-_MOST_CONDITION = (
-    1e15  # beyond, a direction that columns do not tell apart is taken for noise
-)
-_SAME_SUMS = 1e-10  # of columns' sums: a smaller singular value is none
-_MANY_MORE = 2  # times as many columns as numbers they differ in
-_NOT_TOLD = 1e-6  # of what is wanted: more must not lie in such directions
+# Share of the distance: a step that leaves more of it is a slow one.
+_GAINED = 0.9
+# Slow steps in a row after which digits are used up.
+_MOST_SLOW = 15
+# With fewer columns a library of factors takes longer to load than it saves.
+_WORTH_LOADING = 128
+# Slack to begin with, as a share of the value.
+_ROOM = 0.01
+# Share of the complementarity that a step leaves.
+_NEARER = 0.1
+# Share of the way to the boundary that a step may go.
+_STEP_SHARE = 0.99
+# Beyond, a direction that columns do not tell apart is taken for noise.
+_MOST_CONDITION = 1e15
+# A smaller singular value of the columns' sums counts as none.
+_SAME_SUMS = 1e-10
+# Columns this many times as many as the numbers they differ in call for a factor.
+_MANY_MORE = 2
+# No more than this share of the workload may lie in directions taken for noise.
+_NOT_TOLD = 1e-6
 
 
 class _Curvature(NamedTuple):
@@ -58,8 +64,10 @@ class _Curvature(NamedTuple):
     @property
     def finite(self) -> bool:
         """Whether all entries are numbers."""
-        matrices = [matrix for matrix in (self.full, self.factor) if matrix is not None]
-        return all(bool(np.isfinite(matrix).all()) for matrix in matrices)
+        if self.full is not None:
+            return bool(np.isfinite(self.full).all())
+        assert self.factor is not None  # noqa: S101 - one of the two is there
+        return bool(np.isfinite(self.factor).all())
 
 
 class _Second(NamedTuple):
@@ -111,6 +119,18 @@ class _Iterate:
         )
         self.sizes = np.concatenate([weights, np.abs(self.rows), [abs(second.value)]])
 
+    def distance(self) -> float:
+        """How far the conditions are from being met, relative to the value.
+
+        The largest of the complementarity and the four kinds of conditions, each summed up.
+        """
+        n = self.theta.size
+        off = self.sizes * np.abs(self.missing)
+        begins = (0, n, n + self.sigma.size, off.size - 1)
+        by_kind = np.add.reduceat(off, begins)
+        farthest = max(self.met, float(by_kind.max()))
+        return farthest / abs(self.second.value)
+
 
 def rank_of(game: Game) -> int:
     """How many numbers tell columns apart in a game: an optimum needs no more columns."""
@@ -160,25 +180,32 @@ def saddle(
     """
     (n, k) = columns.people.shape
     R = columns.sums
-    theta = np.full(n, R.shape[1] / R.sum())
+    (_, r) = R.shape
+    theta = np.full(n, r / R.sum())
     sigma = np.full(k, 1 / game.free.sum())
     if near is not None:
-        begun = np.pad(near.weights, (0, n - near.weights.size))
-        theta = begun + _ROOM * theta
+        # A little of the uniform weights keeps the point in the interior.
+        near_theta = np.pad(near.weights, (0, n - near.weights.size))
+        theta = near_theta + _ROOM * theta
         sigma = near.multipliers.scenarios + _ROOM * sigma
     second = second_order(game, columns, theta, sigma)
     if second is None:
         reason = "Rounding hides at these budgets what tells the numbers wanted apart"
         raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
+    # The multipliers that fit the charges best are raised until they cover every column.
+    charges = second.charges
+    rows = np.linalg.lstsq(R, charges, rcond=None)[0]
+    uncovered = (charges - R @ rows) / R.sum(axis=1)
+    short = max(0.0, float(uncovered.max()))
     # Slack everywhere, a share of the value.
-    room = _ROOM * float(second.charges @ theta)
-    rows = np.linalg.lstsq(R, second.charges, rcond=None)[0]
-    short = max(0.0, float(((second.charges - R @ rows) / R.sum(axis=1)).max()))
-    rows += short + room / R.shape[1]
-    slack = R @ rows - second.charges
+    room = _ROOM * float(charges @ theta)
+    rows += short + room / r
+    z = R @ rows - charges
+    y = np.full(k, room)
     nu = (second.errors * game.free).max()
-    point = np.concatenate([theta, sigma, slack, np.full(k, room), rows, [nu]])
-    return _descended(game, columns, _Iterate(game, columns, point, second), close)
+    point = np.concatenate([theta, sigma, z, y, rows, [nu]])
+    start = _Iterate(game, columns, point, second)
+    return _descended(game, columns, start, close)
 
 
 def continued(
@@ -188,39 +215,35 @@ def continued(
     second = second_order(game, columns, answer.weights, answer.multipliers.scenarios)
     if second is None:
         return answer
-    return _descended(
-        game, columns, _Iterate(game, columns, answer.point, second), close
-    )
+    start = _Iterate(game, columns, answer.point, second)
+    return _descended(game, columns, start, close)
 
 
 def _descended(
     game: Game, columns: GameColumns, here: _Iterate, close: float
 ) -> SaddlePoint:
+    """The best point seen on the way from ``here`` to the conditions."""
     best = None
     nearest = np.inf
     slow = 0
     tried = 0
     for _ in range(_MOST_STEPS_TAKEN):
         still_wanted()
-        theta = here.theta
-        sigma = here.sigma
-        second = here.second
-        off = here.sizes * np.abs(here.missing)
-        kinds = (0, theta.size, theta.size + sigma.size, off.size - 1)
-        farthest = max(here.met, float(np.add.reduceat(off, kinds).max()))
-        distance = farthest / abs(second.value)
+        distance = here.distance()
         if best is None or distance < best.distance:
-            value = second.value - float(game.offsets @ sigma)
-            multipliers = Multipliers(second.alpha, here.rows, sigma)
+            gross = here.second.value
             best = SaddlePoint(
-                multipliers,
-                theta,
-                value,
-                distance,
-                here.point,
-                gross=second.value,
+                multipliers=Multipliers(here.second.alpha, here.rows, here.sigma),
+                weights=here.theta,
+                value=gross - float(game.offsets @ here.sigma),
+                distance=distance,
+                point=here.point,
+                gross=gross,
             )
-        slow = 0 if distance < _GAINED * nearest else slow + 1
+        if distance < _GAINED * nearest:
+            slow = 0
+        else:
+            slow += 1
         nearest = min(distance, nearest)
         if distance < close or slow > _MOST_SLOW:
             break
@@ -228,7 +251,7 @@ def _descended(
         tried += 1
         if then is None:
             tried += _STEP_HALVINGS
-            r = columns.sums.shape[1]
+            (_, r) = columns.sums.shape
             if np.linalg.matrix_rank(columns.sums, _SAME_SUMS) < r:
                 then = _step(game, columns, here, alike=True)
         if then is None:
@@ -273,9 +296,11 @@ def _step(
 def _direction(
     game: Game, columns: GameColumns, here: _Iterate, mu: float, *, alike: bool
 ) -> Array:
-    """Newton's, the weights' part eliminated: their matrix is positive definite.
+    """Newton's, the columns' part eliminated: their matrix is positive definite.
 
-    Columns that treat two symbols ``alike`` give one condition twice: any multipliers do.
+    The unknowns are ``dt``, the step of the columns' weights, and ``move``, that of the scenarios'
+    weights, of ``rows`` and of ``nu``; the slacks' steps follow from these. Columns that treat two
+    symbols ``alike`` give one condition twice: any multipliers do.
     """
     theta = here.theta
     sigma = here.sigma
@@ -284,50 +309,89 @@ def _direction(
     second = here.second
     (n, r) = columns.sums.shape
     k = sigma.size
-    free = game.free
-    corner = np.zeros((k + r + 1, k + r + 1))
-    corner[:k, :k] = second.Y - np.diag(y / sigma)
-    corner[:k, -1] = corner[-1, :k] = -free
-    lacking = np.append(
-        here.missing[n : n + k] + y - mu / sigma, -here.missing[n + k :]
-    )
-    lacking[-1] *= -1
+    C = np.zeros((k + r + 1, k + r + 1))
+    C[:k, :k] = second.Y - np.diag(y / sigma)
+    C[:k, -1] = -game.free
+    C[-1, :k] = -game.free
+    B = np.column_stack([second.X, columns.sums, np.zeros(n)])
+
     push = mu / theta - z - here.missing[:n]
-    beside = np.column_stack([second.X, columns.sums, np.zeros(n)])
-    factor = second.curvature.factor
-    if factor is not None:
-        # With v = factor' dt as further unknowns dt = (theta / z) (push - beside move - factor v).
-        both = np.hstack([factor, beside])
-        weighed = both * (theta / z)[:, None]
-        left = both.T @ weighed
-        size = factor.shape[1]
-        left[:size, :size] += np.eye(size)
-        left[size:, size:] -= corner
-        right = weighed.T @ push
-        right[size:] -= lacking
-        unknowns = _solved_alike(left, right) if alike else np.linalg.solve(left, right)
-        move = unknowns[size:]
-        dt = (theta / z) * (push - both @ unknowns)
+    scenarios_lack = here.missing[n : n + k] + y - mu / sigma
+    lacking = np.append(scenarios_lack, -here.missing[n + k :])
+    lacking[-1] *= -1  # the sum of the scenarios' weights has the other sign in C
+
+    conditions = _Conditions(B, C, push, lacking, alike)
+    curvature = second.curvature
+    if curvature.factor is not None:
+        dt, move = conditions.solved_by_factor(curvature.factor, theta / z)
     else:
-        root = np.sqrt(theta)
-        K = second.curvature.full
-        curved = root[:, None] * K * root
-        curved.flat[:: n + 1] += z
-        pull = np.column_stack([beside, push])
-        solved = root[:, None] * _solved(curved, root[:, None] * pull)
-        left = corner - beside.T @ solved[:, :-1]
-        right = lacking - beside.T @ solved[:, -1]
-        move = _solved_alike(left, right) if alike else np.linalg.solve(left, right)
-        dt = solved[:, -1] - solved[:, :-1] @ move
+        assert curvature.full is not None  # noqa: S101 - one of the two is there
+        dt, move = conditions.solved_by_columns(curvature.full, theta, z)
     ds = move[:k]
     dz = (mu - z * dt) / theta - z
     dy = (mu - y * ds) / sigma - y
     return np.concatenate([dt, ds, dz, dy, move[k:]])
 
 
-def _solved_alike(left: Array, right: Array) -> Array:
-    """The shortest of the solutions that conditions given twice leave."""
-    return np.asarray(np.linalg.lstsq(left, right)[0], dtype=np.float64)
+class _Conditions(NamedTuple):
+    """``(K + diag(z / theta)) dt + B move = push`` and ``B' dt + C move = lacking``.
+
+    The second may be given twice, where columns treat two symbols ``alike``.
+    """
+
+    B: Array
+    C: Array
+    push: Array
+    lacking: Array
+    alike: bool
+
+    def solved_by_factor(self, factor: Array, scale: Array) -> tuple[Array, Array]:
+        """``dt`` and ``move`` where ``K = factor factor'``: no matrix of all pairs of columns.
+
+        With ``v = factor' dt`` as further unknowns and ``scale = theta / z``
+
+            dt = scale (push - B move - factor v)
+        """
+        (_, size) = factor.shape
+        both = np.hstack([factor, self.B])
+        weighed = both * scale[:, None]
+        left = both.T @ weighed
+        left[:size, :size] += np.eye(size)
+        left[size:, size:] -= self.C
+        right = weighed.T @ self.push
+        right[size:] -= self.lacking
+        unknowns = self._solved(left, right)
+        dt = scale * (self.push - both @ unknowns)
+        return dt, unknowns[size:]
+
+    def solved_by_columns(
+        self, K: Array, theta: Array, z: Array
+    ) -> tuple[Array, Array]:
+        """``dt`` and ``move`` by the Schur complement of ``M = K + diag(z / theta)``.
+
+            (C - B' M^-1 B) move = lacking - B' M^-1 push
+
+        ``M`` is multiplied by ``root = sqrt(theta)`` from both sides, which leaves ``z`` on the
+        diagonal: weights near 0 do no harm.
+        """
+        root = np.sqrt(theta)
+        curved = root[:, None] * K * root
+        curved.flat[:: theta.size + 1] += z
+        pull = np.column_stack([self.B, self.push])
+        solved = root[:, None] * _solved(curved, root[:, None] * pull)
+        solved_B = solved[:, :-1]
+        solved_push = solved[:, -1]
+        left = self.C - self.B.T @ solved_B
+        right = self.lacking - self.B.T @ solved_push
+        move = self._solved(left, right)
+        return solved_push - solved_B @ move, move
+
+    def _solved(self, left: Array, right: Array) -> Array:
+        """``left^-1 right``; the shortest solution that conditions given twice leave."""
+        if self.alike:
+            shortest = np.linalg.lstsq(left, right)[0]
+            return np.asarray(shortest, dtype=np.float64)
+        return np.asarray(np.linalg.solve(left, right), dtype=np.float64)
 
 
 def _solved(curved: Array, pull: Array) -> Array:
@@ -352,11 +416,13 @@ def positive_solved(matrix: Array, sides: Array) -> Array:
 def second_order(
     game: Game, columns: GameColumns, theta: Array, sigma: Array
 ) -> _Second | None:
-    """None where the columns do not tell apart what is wanted."""
+    """Values and derivatives; None where the columns do not tell apart what is wanted."""
     try:
         with np.errstate(all="ignore"):
-            derivatives = _of_one_form if game.forms is None else _of_forms
-            second = derivatives(game, columns, theta, sigma)
+            if game.forms is None:
+                second = _of_one_form(game, columns, theta, sigma)
+            else:
+                second = _of_forms(game, columns, theta, sigma)
     except np.linalg.LinAlgError:
         return None
     if not (np.isfinite(second.value) and second.curvature.finite):
@@ -367,15 +433,24 @@ def second_order(
 def _of_one_form(
     game: Game, columns: GameColumns, theta: Array, sigma: Array
 ) -> _Second:
+    """The derivatives where all forms are the identity, in the symbols of :mod:`.game`.
+
+    With ``J = sum_o (theta_o / w_o) F_o F_o'`` and ``alpha = J^-1 W'`` the value is
+    ``tr(W alpha)``, a column's charge ``|alpha' F_o|^2 / w_o``, and the curvature
+
+        K_op = 2 (F_o' alpha alpha' F_p) (F_o' J^-1 F_p) / (w_o w_p)
+    """
     people = columns.people
     w = people @ sigma
     share = theta / w
     first, *thin = columns.parts
-    inverse = _inverse((first * share[:, None]).T @ first, game.workload[0])
-    meaning = inverse @ game.workload[0].T
+    workload = game.workload[0]
+    information = (first * share[:, None]).T @ first
+    inverse = _inverse(information, workload)
+    meaning = inverse @ workload.T
     moved = first @ meaning
     charges = np.square(moved).sum(axis=1) / w
-    value = float((game.workload[0] * meaning.T).sum())
+    value = float((workload * meaning.T).sum())
     alpha = [meaning]
     squares = np.zeros((w.size, 0))
     bends = np.zeros(0)
@@ -390,19 +465,23 @@ def _of_one_form(
         bends = 2 * thin_meanings**2 / thin_information
     over = 1 / w[:, None]
     if len(first) > _MANY_MORE * rank_of(game):
-        factor = _factor(first, inverse, game.workload[0])
-        factor = np.hstack([factor, squares * np.sqrt(bends)]) * over
+        factor = _factor(first, inverse, workload)
+        thin_factor = squares * np.sqrt(bends)
+        factor = np.hstack([factor, thin_factor]) * over
         curvature = _Curvature(None, factor)
     else:
         K = (moved * over) @ (moved * (2 * over)).T
         K *= first @ inverse @ first.T
-        K += (squares * over * bends) @ (squares * over).T
+        thin_squares = squares * over
+        K += (thin_squares * bends) @ thin_squares.T
         curvature = _Curvature(K, None)
+    # A scenario's weight acts through w alone: by the chain rule K comes back in X and Y.
     used = share[:, None] * people
     moved_people = curvature.times(used)
     X = (charges / w)[:, None] * people - moved_people
     Y = used.T @ moved_people
-    Y -= 2 * people.T @ ((theta * charges / w**2)[:, None] * people)
+    by_w = theta * charges / w**2
+    Y -= 2 * people.T @ (by_w[:, None] * people)
     errors = used.T @ charges - game.offsets
     return _Second(value, tuple(alpha), charges, errors, curvature, X, Y)
 
@@ -438,17 +517,18 @@ def _inverse(J: Array, workload: Array) -> Array:
     # Numbers of very different sizes are scaled alike: their sizes are no doubt about them.
     sizes = np.diagonal(J)
     scale = 1 / np.sqrt(np.where(sizes > 0, sizes, 1.0))
-    both = np.outer(scale, scale)
-    alike = J * both
+    scales = np.outer(scale, scale)
+    alike = J * scales
     with suppress(np.linalg.LinAlgError):
         inverse = np.linalg.inv(alike)
-        if np.abs(alike).max() * np.abs(inverse).max() < _MOST_CONDITION:
-            return np.asarray(inverse * both, dtype=np.float64)
-    inverse = np.linalg.pinv(alike, rcond=10 / _MOST_CONDITION, hermitian=True) * both
-    if (
-        np.abs(workload @ inverse @ J - workload).max()
-        > _NOT_TOLD * np.abs(workload).max()
-    ):
+        condition = np.abs(alike).max() * np.abs(inverse).max()
+        if condition < _MOST_CONDITION:
+            return np.asarray(inverse * scales, dtype=np.float64)
+    smallest = 10 / _MOST_CONDITION
+    inverse = np.linalg.pinv(alike, rcond=smallest, hermitian=True) * scales
+    # W J^+ J = W where all of the workload lies in the directions that are left.
+    lost = np.abs(workload @ inverse @ J - workload).max()
+    if lost > _NOT_TOLD * np.abs(workload).max():
         raise np.linalg.LinAlgError
     return np.asarray(inverse, dtype=np.float64)
 
@@ -465,9 +545,10 @@ def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _
     people = columns.people
     (n, m) = part.shape
     (k, p, _) = forms.shape
-    inverses = np.linalg.inv(
-        ((people * sigma) @ forms.reshape(k, p * p)).reshape(n, p, p)
-    )
+    # H_o, a column's form under the scenarios' weights, and its inverse.
+    column_forms = (people * sigma) @ forms.reshape(k, p * p)
+    inverses = np.linalg.inv(column_forms.reshape(n, p, p))
+    # J is the sum over columns of theta F F' (x) H^-1, on the pairs of F's and H's indices.
     squares = (part[:, :, None] * part[:, None, :]).reshape(n, m * m)
     J = squares.T @ (theta[:, None] * inverses.reshape(n, p * p))
     J = J.reshape(m, m, p, p).transpose(0, 2, 1, 3).reshape(m * p, m * p)
@@ -481,18 +562,13 @@ def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _
     seen = people * (GT @ T[:, :, None])[:, :, 0]  # each scenario's share of the charge
     met = people[:, :, None] * GT
     HGT = theta[:, None, None] * (met @ inverses)
-    E = (
-        (part.T @ HGT.reshape(n, k * p))
-        .reshape(m, k, p)
-        .transpose(1, 0, 2)
-        .reshape(k, m * p)
-    )
+    by_part = (part.T @ HGT.reshape(n, k * p)).reshape(m, k, p)
+    E = by_part.transpose(1, 0, 2).reshape(k, m * p)
     X = seen - 2 * turned @ E.T
     twice = np.tensordot(met, HGT, axes=([0, 2], [0, 2]))
     Y = 2 * E @ inverse @ E.T - 2 * twice
     charges = (T * moved).sum(axis=1)
     value = float((workload * meaning.T).sum())
     errors = theta @ seen - game.offsets
-    return _Second(
-        value, (meaning,), charges, errors, _Curvature(2 * turned @ g.T, None), X, Y
-    )
+    curvature = _Curvature(2 * turned @ g.T, None)
+    return _Second(value, (meaning,), charges, errors, curvature, X, Y)
