@@ -116,7 +116,9 @@ class _Trace:
         above = min(guess * (1 + aside), 1.0)
         self._slope = (below, above)
         smallest = self._points[0].share
-        for share in (below, above, guess, weakest or smallest / 4):
+        if not weakest:  # the bound rests on no share at all: below all that were tried
+            weakest = smallest / 4
+        for share in (below, above, guess, weakest):
             self.try_share(share)
 
     def _refine_step(self, weakest: float) -> None:
@@ -124,7 +126,9 @@ class _Trace:
         shares = [point.share for point in self._points]
         top = 1.0
         if weakest < 1:
-            top = shares[bisect_left(shares, weakest * (1 + 1e-12))]
+            # The step ends at the next larger share; rounding must not take it for that.
+            beyond = weakest * (1 + 1e-12)
+            top = shares[bisect_left(shares, beyond)]
         if not weakest:
             self.try_share(top / 2)
         elif self.curve.carried and weakest not in shares:
@@ -136,7 +140,9 @@ class _Trace:
     def _logs(self) -> tuple[Array, Array]:
         """Logarithms of the shares tried, and of the errors there."""
         shares, errors, _ = np.array(self._points).T
-        return np.log(shares), np.log(np.maximum(errors, np.finfo(float).tiny))
+        # An error that underflows to 0 has a logarithm all the same.
+        above_zero = np.maximum(errors, np.finfo(float).tiny)
+        return np.log(shares), np.log(above_zero)
 
     def between(self) -> tuple[Array, Array]:
         """Shares and what the errors there may be, in logarithms: in between they are straight.
@@ -272,7 +278,8 @@ def search_shares(curves: Sequence[Curve]) -> tuple[Array, Array, float]:
         shares = _searched(traces, shares)
     errors = []
     for trace, share in zip(traces, shares.tolist(), strict=True):
-        errors.append(trace.curve.at(share).squared)
+        option = trace.curve.at(share)
+        errors.append(option.squared)
         trace.try_share(share, TIGHT)  # a little more is known then
     return shares, np.array(errors), _bound(traces).value
 
@@ -285,7 +292,9 @@ def _searched(traces: Sequence[_Trace], shares: Array) -> Array:
         trace.try_share(equal)
         trace.try_share(equal / 1.5)
     of_designs = [not trace.curve.convex for trace in traces]
-    enough = _ENOUGH if any(of_designs) else _CLOSE
+    enough = _CLOSE
+    if any(of_designs):
+        enough = _ENOUGH
     bound = _Bound(-np.inf, [], [])
     while True:
         still_wanted()
@@ -299,10 +308,11 @@ def _searched(traces: Sequence[_Trace], shares: Array) -> Array:
             loosest = 0 < loose[k] == max(loose)
             if trace.curve.convex or loosest:
                 trace.refine(float(shares[k]), bound.shares[k])
-        close = value - bound.value <= enough * abs(bound.value)
+        size = abs(bound.value)
+        close = value - bound.value <= enough * size
         if any(of_designs) and not np.any(np.array(loose)[of_designs]):
-            # What is left moves little.
-            close |= bound.value - before <= _HARDLY * abs(bound.value)
+            # All designs are tried: what is left moves the bound little.
+            close |= bound.value - before <= _HARDLY * size
         if close or tried == _tried(traces):
             return shares
 

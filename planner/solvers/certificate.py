@@ -113,14 +113,16 @@ def prove(program: Program, v0: Array) -> Proof:
     from scipy.optimize import linprog
 
     tangent = _Tangent(program, v0)
-    low, high = _box(program, v0, tangent.cost.size - 1 - v0.size)
+    auxiliaries = tangent.cost.size - 1 - v0.size
+    low, high = _box(program, v0, auxiliaries)
     # The epigraph, the last variable, is free.
-    bounds = np.column_stack([np.append(low, -np.inf), np.append(high, np.inf)])
+    lowest = np.append(low, -np.inf)
+    highest = np.append(high, np.inf)
     answer = linprog(
         tangent.cost,
         A_ub=tangent.matrix,
         b_ub=tangent.limit,
-        bounds=bounds,
+        bounds=np.column_stack([lowest, highest]),
         method="highs",
     )
     if answer.status != 0:
@@ -179,7 +181,8 @@ def _proven_bound(
     limit_size = abs(tangent.limit) @ multipliers
     branch_size = np.abs(branches / unit).max()
     sizes = limit_size + abs(least).sum() + branch_size
-    sizes += (abs(total) + np.sum(np.abs(slope * v0))) / unit
+    slope_size = np.sum(np.abs(slope * v0))
+    sizes += (abs(total) + slope_size) / unit
     charged = cost_doubt @ farthest + multipliers.size * sizes
     dual_value = constant - tangent.limit @ multipliers + least.sum()
     return float(dual_value - ROUNDING * charged)
@@ -236,7 +239,9 @@ def _quadratic(
     import scipy.sparse as sp
 
     (c, _) = v.shape
-    curvature = program.curvature(v, weights) * v[:, None] * v[None, :] / tangent.unit
+    by_coordinates = program.curvature(v, weights)
+    # By the chain rule, as a coordinate's step is v d.
+    curvature = by_coordinates * v[:, None] * v[None, :] / tangent.unit
     curvature[np.diag_indices(c)] += _STAY
     # Entry (c, d, i) of the curvature stands in the row of (c, i) and the column of (d, i).
     unknowns = np.arange(v.size).reshape(v.shape)

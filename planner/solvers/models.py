@@ -112,7 +112,9 @@ class _Opt0:
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         none = np.zeros(policy.size)
-        return np.array([policy.room(none), policy.room(none, against=True)])
+        most_s = policy.room(none)
+        most_w = policy.room(none, against=True)
+        return np.array([most_s, most_w])
 
     def start(self, policy: PrivacyPolicy) -> Array:
         return self.ceiling(policy) / 2
@@ -171,7 +173,7 @@ class _Opt1(_Opt0):
 
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         # Lowering one tau loosens every other row, so one pass over the rows is enough.
-        room = np.minimum(policy.room(v[0]), policy.room(v[0], against=True))
+        room = _smaller_room(policy, v[0])
         return np.minimum(v, _positive(room))
 
 
@@ -196,7 +198,8 @@ class _Opt2:
     def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp
 
-        noise = cp.multiply(0.25 / unit[0] ** 2, cp.power(u[0], -2)) - 1
+        scale = 0.25 / unit[0] ** 2
+        noise = cp.multiply(scale, cp.power(u[0], -2)) - 1
         return noise, cp.Constant(np.ones(u.shape[1])), []
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:
@@ -218,8 +221,7 @@ class _Opt2:
 
     def start(self, policy: PrivacyPolicy) -> Array:
         # OUE at the smallest budget of each level's pairs: e^r b_i + b_j >= 1 holds for all.
-        none = np.zeros(policy.size)
-        room = np.minimum(policy.room(none), policy.room(none, against=True))
+        room = _smaller_room(policy, np.zeros(policy.size))
         return 0.5 - 1 / (1 + np.exp(room))[None]
 
     def to_probabilities(self, v: Array) -> tuple[Array, Array]:
@@ -294,6 +296,13 @@ class Program:
         noise_weight = A + weights * B
         signal_weight = Q + weights * C
         return noise_weight * noise + signal_weight * signal
+
+
+def _smaller_room(policy: PrivacyPolicy, values: Array) -> Array:
+    """What each level's pairs leave beside these values, in the tighter of the two directions."""
+    room = policy.room(values)
+    against = policy.room(values, against=True)
+    return np.minimum(room, against)
 
 
 def _positive(values: Array) -> Array:

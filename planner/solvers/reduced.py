@@ -114,7 +114,8 @@ def minimise_convex(
         if bisect or not low < x < high:
             x = (low + high) / 2
         if kinks.size:
-            x = float(kinks[np.argmin(np.abs(kinks - x))])
+            nearest = np.argmin(np.abs(kinks - x))
+            x = float(kinks[nearest])
         left, right = faces(x)
         if left.slope <= 0 <= right.slope:
             return Minimum(x, left, right)
@@ -211,7 +212,9 @@ class KinkSearch:
         """The left face and the right one at ``v``, which moves along the first way and goes on."""
         total, branches, slope, own_slope = self.program.pieces(v)
         top = float(branches.max())
-        ties = np.flatnonzero(branches >= top - 1e-14 * (abs(total) + abs(top)))
+        # Branches that rounding cannot tell from the largest.
+        doubt = 1e-14 * (abs(total) + abs(top))
+        ties = np.flatnonzero(branches >= top - doubt)
         into, onward = directions
         # Of branches that tie, the steepest leads to the right and the least steep to the left.
         rises_before = np.sum(own_slope * into, axis=0)
@@ -271,7 +274,7 @@ class KinkSearch:
         prices = np.zeros(branches.size)
         # The sizes of all terms, of which rounding may take a share.
         size = abs(value) + float(weights @ np.abs(branches))
-        terms = np.abs((reduction.offsets, reduction.slopes * minimum.x)).sum(axis=0)
+        terms = np.abs(reduction.offsets) + np.abs(reduction.slopes * minimum.x)
         line_prices = reduction.prices(minimum.x)
         mixture = (
             (minimum.share, minimum.left),

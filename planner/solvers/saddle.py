@@ -274,10 +274,13 @@ def _step(
 
     def merit(iterate: _Iterate) -> float:
         missing = here.sizes * iterate.missing
-        return float(np.linalg.norm(np.concatenate([missing, iterate.products - mu])))
+        off_centre = iterate.products - mu
+        return float(np.linalg.norm(np.concatenate([missing, off_centre])))
 
-    down = np.flatnonzero(direction[: 2 * inside] < 0)
-    room = float(np.min(-here.point[down] / direction[down], initial=np.inf))
+    # Weights and slacks must stay above 0: the first to get there ends the step.
+    falling = np.flatnonzero(direction[: 2 * inside] < 0)
+    lengths = -here.point[falling] / direction[falling]
+    room = float(np.min(lengths, initial=np.inf))
     before = merit(here)
     step = min(1.0, _STEP_SHARE * room)
     for _ in range(_STEP_HALVINGS):
@@ -499,8 +502,10 @@ def _factor(first: Array, inverse: Array, workload: Array) -> Array:
     q, turn = np.linalg.eigh(root.T @ workload.T @ workload @ root)
     h = first @ root @ turn
     (i, j) = _upper_triangle(len(q))
-    both = np.maximum(q[i] + np.where(i == j, 0.0, q[j]), 0.0)
-    return np.asarray(h[:, i] * h[:, j] * np.sqrt(2 * both))
+    second_q = np.where(i == j, 0.0, q[j])
+    weights = np.maximum(q[i] + second_q, 0.0)
+    products = h[:, i] * h[:, j]
+    return np.asarray(products * np.sqrt(2 * weights))
 
 
 @lru_cache(maxsize=64)
@@ -536,6 +541,15 @@ def _inverse(J: Array, workload: Array) -> Array:
 def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second:
     """The same where scenarios look at different combinations of what is wanted.
 
+    With ``H_o = sum_s sigma_s P_os G_s`` and ``J = sum_o theta_o F_o F_o' (x) H_o^-1``, on pairs of
+    the indices of ``F`` and of what is wanted, ``alpha = J^-1 W'`` and ``T_o = H_o^-1 alpha' F_o``.
+    A column's charge is ``F_o' alpha T_o``. The second derivatives follow from
+    ``g_o = F_o (x) T_o`` and ``E_s = sum_o theta_o P_os F_o (x) H_o^-1 G_s T_o``:
+
+        K_op = 2 g_o' J^-1 g_p
+        X_os = P_os T_o' G_s T_o - 2 g_o' J^-1 E_s
+        Y_rs = 2 E_r' J^-1 E_s - 2 sum_o theta_o P_or P_os T_o' G_r H_o^-1 G_s T_o
+
     Sums over columns are products of matrices: paths of ``einsum`` take longer than they save.
     """
     (part,) = columns.parts
@@ -545,30 +559,41 @@ def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _
     people = columns.people
     (n, m) = part.shape
     (k, p, _) = forms.shape
-    # H_o, a column's form under the scenarios' weights, and its inverse.
     column_forms = (people * sigma) @ forms.reshape(k, p * p)
-    inverses = np.linalg.inv(column_forms.reshape(n, p, p))
-    # J is the sum over columns of theta F F' (x) H^-1, on the pairs of F's and H's indices.
-    squares = (part[:, :, None] * part[:, None, :]).reshape(n, m * m)
-    J = squares.T @ (theta[:, None] * inverses.reshape(n, p * p))
-    J = J.reshape(m, m, p, p).transpose(0, 2, 1, 3).reshape(m * p, m * p)
+    column_forms = column_forms.reshape(n, p, p)
+    inverse_forms = np.asarray(np.linalg.inv(column_forms), dtype=np.float64)
+    J = _information_of_forms(part, theta, inverse_forms)
     inverse = np.linalg.inv(J)
     meaning = (inverse @ workload.T.ravel()).reshape(m, p)
+    value = float((workload * meaning.T).sum())
     moved = part @ meaning
-    T = (inverses @ moved[:, :, None])[:, :, 0]
+    T = (inverse_forms @ moved[:, :, None])[:, :, 0]
+    charges = (T * moved).sum(axis=1)
+
+    GT = (T @ forms.reshape(k * p, p).T).reshape(n, k, p)
+    # Each scenario's share of a column's charge: they add up to the errors.
+    charge_shares = people * (GT @ T[:, :, None])[:, :, 0]
+    errors = theta @ charge_shares - game.offsets
+
     g = (part[:, :, None] * T[:, None, :]).reshape(n, m * p)
     turned = g @ inverse
-    GT = (T @ forms.reshape(k * p, p).T).reshape(n, k, p)
-    seen = people * (GT @ T[:, :, None])[:, :, 0]  # each scenario's share of the charge
-    met = people[:, :, None] * GT
-    HGT = theta[:, None, None] * (met @ inverses)
-    by_part = (part.T @ HGT.reshape(n, k * p)).reshape(m, k, p)
+    K = 2 * turned @ g.T
+    PGT = people[:, :, None] * GT
+    HPGT = theta[:, None, None] * (PGT @ inverse_forms)
+    by_part = (part.T @ HPGT.reshape(n, k * p)).reshape(m, k, p)
     E = by_part.transpose(1, 0, 2).reshape(k, m * p)
-    X = seen - 2 * turned @ E.T
-    twice = np.tensordot(met, HGT, axes=([0, 2], [0, 2]))
-    Y = 2 * E @ inverse @ E.T - 2 * twice
-    charges = (T * moved).sum(axis=1)
-    value = float((workload * meaning.T).sum())
-    errors = theta @ seen - game.offsets
-    curvature = _Curvature(2 * turned @ g.T, None)
-    return _Second(value, (meaning,), charges, errors, curvature, X, Y)
+    X = charge_shares - 2 * turned @ E.T
+    within_columns = np.tensordot(PGT, HPGT, axes=([0, 2], [0, 2]))
+    Y = 2 * E @ inverse @ E.T - 2 * within_columns
+    return _Second(value, (meaning,), charges, errors, _Curvature(K, None), X, Y)
+
+
+def _information_of_forms(part: Array, theta: Array, inverse_forms: Array) -> Array:
+    """``sum_o theta_o F_o F_o' (x) H_o^-1``, ``(m p, m p)``."""
+    (n, m) = part.shape
+    (_, p, _) = inverse_forms.shape
+    products = part[:, :, None] * part[:, None, :]
+    weighed_forms = theta[:, None] * inverse_forms.reshape(n, p * p)
+    J = products.reshape(n, m * m).T @ weighed_forms
+    by_indices = J.reshape(m, m, p, p)
+    return by_indices.transpose(0, 2, 1, 3).reshape(m * p, m * p)

@@ -145,7 +145,8 @@ class OutputTypes:
     @property
     def _values(self) -> Array:
         """Likelihoods of either side times the type's weight, shape ``(n, t, 2)``."""
-        return np.stack([self.low, self.high], axis=2) * self.weights[:, None, None]
+        sides = np.stack([self.low, self.high], axis=2)
+        return sides * self.weights[:, None, None]
 
     def estimator(self, prior: ArrayLike) -> Array:
         """The unbiased linear estimator with the smallest total error if answers follow ``prior``.
@@ -280,7 +281,8 @@ class OutputTypes:
         other = probabilities.sum(axis=2).T @ mean_numbers
         # Two different items of one level: the second side has one item less to offer.
         left_over = counts[:, :, None, :] - np.eye(2)
-        chances = np.maximum(left_over / np.maximum(m - 1, 1)[:, None, None], 0)
+        other_items = np.maximum(m - 1, 1)[:, None, None]
+        chances = np.maximum(left_over / other_items, 0)
         within = np.einsum("ois,oisr,oir->i", probabilities, chances, numbers)
         np.fill_diagonal(other, np.where(m > 1, within, 0.0))
         same = np.einsum("ois,ois->i", probabilities, numbers)
@@ -390,5 +392,6 @@ def grouped(
 ) -> NDArray[N]:
     """Sums, or smallest values, of the levels of each group, of which none is empty."""
     order = np.argsort(groups, kind="stable")
-    starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
+    numbers = np.arange(int(groups.max()) + 1)
+    starts = np.searchsorted(groups[order], numbers)
     return np.asarray(reduction.reduceat(values[order], starts, axis=0))
