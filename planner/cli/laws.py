@@ -209,7 +209,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
         parameters, box, default_rng(), question, asked, reports, confidence
     )
     blocks = []
-    if read:
+    if read:  # how the file was understood, before what follows from it
         blocks.append(Sentence(read))
     blocks += [Sentence(audit_result.summary), *said(audit_result.faults, "missed")]
     document = asdict(audit_result) | {

@@ -77,6 +77,7 @@ def import_form(
         changes = {"left_out": imported.left_out, "changed": imported.changed}
         print_json({"written": str(out)} | changes)
         return
+    # All of it, so that nobody takes the survey for the whole form.
     for name, reason in imported.left_out.items():
         say(f"Left out: {name}, as {reason}.")
     for name, change in imported.changed.items():
@@ -116,7 +117,8 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.plan import plan_blocks
 
     settle_outputs(out, report, handout, force=force, quiet=quiet, json=json_output)
-    asked = _read_once(survey)
+    # Standard input can be read only once, so it is read here; a path where it is planned.
+    asked = survey_of(survey) if survey == DASH else survey
     _refuse_early(asked, question, out)
     with working(f"planning {survey}"):
         survey_plan = plan_survey(asked, mechanism=mechanism)
@@ -149,15 +151,8 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"{what} written to {path}.")
     if record:
         say(f"Recorded in {survey_plan.survey.ledger}.")
-    if not details and out is None:
+    if not details and out is None:  # else the next step was just taken
         say(f"\nMore with --details.{_next(survey_plan, survey)}")
-
-
-def _read_once(survey: Path) -> Survey | Path:
-    """The survey of the standard input, which can be read only once; else its path."""
-    if survey == DASH:
-        return survey_of(survey)
-    return survey
 
 
 def _refuse_early(
@@ -313,6 +308,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         delimiter, encoding, decimal, skip_rows, place_unlisted, first_item
     )
     asked = survey_of(survey)
+    # An option that would do nothing is refused: whoever gave it expects otherwise.
     if model:
         if question:
             remedy = "The model names its question: leave --question out."

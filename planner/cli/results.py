@@ -163,6 +163,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     # What has its progress beside it goes on, and is written again.
     goes_on = checkpoint is not None and checkpoint.exists()
     settle_outputs(out, report, force=force or goes_on, quiet=quiet, json=json_output)
+    # The other forms say how their letters are written; of a .csv Excel guesses.
     if excel and (out is None or out.suffix != ".csv"):
         remedy = "Leave it out, or name a file such as estimates.csv."
         raise InputError("excel", out, "given with --out FILE.csv", remedy)
@@ -187,6 +188,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             ignored=ignored,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
+    # What was left out and why is said first: the error then says what to do about it.
     if not collection.sums:
         print_blocks(terminal(stderr=True), files_blocks(collection), details=True)
         raise _without_reports(collection)
@@ -375,6 +377,7 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
             tables[f"{by} = {value}"] = difference_table(
                 first, second, confidence, called, of_group=True
             )
+    # The table of everybody alone would look as if the group had been compared.
     if by and len(tables) == 1:
         reason = f"no value of {by!r} has reports in both collections"
         raise InputError.because("by", reason, "Leave it out, or name another group.")

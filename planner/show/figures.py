@@ -41,8 +41,8 @@ SKY = "#56B4E9"
 GREY = "#7F7F7F"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 DASHES = ("solid", "dash", "dot", "dashdot")  # not as many: pairs repeat after 20
-_MOST_DRAWN_LEVELS = 8
-_MOST_OVER_ROUNDS = 5
+_MOST_DRAWN_LEVELS = 8  # a chart of more lines cannot be read
+_MOST_OVER_ROUNDS = 5  # as many as there are colours
 _HIDDEN_ABOVE = (
     30.0  # times the best error: beyond it the curves would flatten the rest
 )
@@ -247,6 +247,7 @@ def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
     }
     lines = _lines(padding.lengths, errors)
     places = [_upright("the best length", padding.length, lines, GREY)]
+    # Beyond the lengths of the curve there is no error to read off.
     if length is not None and length <= padding.lengths[-1]:
         places.append(_upright("this length", length, lines, RED))
     return Chart([*lines, *places], ("padding length", "error, people"), "y")
@@ -320,6 +321,8 @@ def decoys_figure(plan: SamplingPlan) -> Chart:
     """What a report of a value says in round two, against how often others send it as a decoy."""
     mechanism = plan.mechanism
     decoys = np.array(plan.mechanism.decoys)
+    # Some room on both sides of what is planned. Who is sampled sends no decoy: both together
+    # are at most everybody.
     fewest = max(decoys.min() / 4, 1e-9)
     most = min(4 * decoys.max(), 1 - mechanism.sampling)
     across = np.geomspace(fewest, most, 50)
@@ -387,6 +390,7 @@ def one_survey_figure(survey: OneSurvey) -> Chart:
         Line(estimated, survey.labels, survey.estimates, BLUE, "", limits),
         Line("true", survey.labels, survey.truth, ORANGE, ""),
     ]
+    # Estimates below 0 are drawn as they are, beside a line that says what they stand for.
     if survey.unit == "people" and np.min(survey.lower) < 0 and len(survey.labels) > 1:
         ends = [survey.labels[0], survey.labels[-1]]
         nobody = "nobody: what is left of it counts as 0"
@@ -451,6 +455,7 @@ def distribution_figure(
     """
     ends = np.asarray(edges, dtype=np.float64)
     everybody = smoothed["estimate"].iloc[-1]
+    # Both ends are sure: nobody is below the lower one, and everybody up to the upper one.
     columns = {}
     for name in ("processed", "joint_lower", "joint_upper"):
         columns[name] = np.concatenate([[0.0], rows[name], [everybody]])

@@ -33,12 +33,13 @@ if TYPE_CHECKING:
     from planner.frames import WithDataFrame
 
 
-_MOST_PAGE_ROWS = 40
+_MOST_PAGE_ROWS = 40  # of a table
 
 
 _HELD_LIKELY = 0.1  # what somebody believes before a report
 
 
+# The browser is told to load and to run nothing, should a text ever come through unescaped.
 _PAGE_HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -357,6 +357,7 @@ def certificate_sentences(question: QuestionPlan) -> list[str]:
     sentences = []
     for proof in _proofs(question):
         among = proof.among.removesuffix(",")
+        # A small gap is what could be gained; of a large one its factor says more than per cents.
         if proof.gap < _SAME_GAP:
             lowers = f"no {proof.among} lowers the {proof.what}"
             sentences.append(f"Proven: {lowers} by more than {within(proof.gap)}.")

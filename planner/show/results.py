@@ -139,6 +139,7 @@ def receiving_blocks(
         rows.append((name, f"{count:,}", f"{planned[name]:,}"))
         if count < least:
             too_few.append(name)
+    # The first few reports are mostly noise, and whoever looks might take it for a result.
     enough = {}
     for key, aggregate in sums.items():
         question, _ = key
@@ -252,6 +253,7 @@ def _question(
     law: CollectedLaw, of_question: DataFrame, parts: Sequence[str], confidence: float
 ) -> Iterator[Block]:
     """One question: its answers, what can be told apart, its groups, its rounds, its promise."""
+    # A model has tables of its own, and a smoothed curve is a column beside the consistent one.
     of_model = of_question[of_question["group"] == MODEL]
     of_question = of_question[of_question["group"] != MODEL]
     of_curve = of_question["of"] == SMOOTHED
@@ -312,6 +314,7 @@ def _part_blocks(
 
     Answers that have an order keep it.
     """
+    # A quartile is an answer, not how many have it: it stands in a table of its own.
     quartiles = _are_quartiles(rows)
     if quartiles.any():
         yield _answers(rows[quartiles], part or "Quartiles", confidence)
@@ -325,6 +328,7 @@ def _part_blocks(
     yield _answers(few, part, confidence, smoothed)
     if left > 0:
         yield Sentence(f"... and {left:,} more answers, in the table of all estimates.")
+    # A picture of people has no axis for means and rates; the order of answers is in the table.
     if not in_order and rows["share"].notna().all():
         yield from said([_told_apart(few)])
         draw = partial(estimates_figure, few)
