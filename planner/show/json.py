@@ -136,14 +136,16 @@ def _object(thing: Any) -> Document:
         names = _NAMES_OF[kind].split()
     else:
         names = [field.name for field in fields(thing)]
+    # Sentences come first, as a plan solves what its fields ask for: then the call goes down once.
+    sentences = {name: say(thing) for name, say in _SAID.get(kind, {}).items()}
     document: Document = {}
     for name in names:
         value = getattr(thing, name)
         if callable(value):  # a method without arguments
             value = value()
         document[name] = to_json(value)
-    for name, say in _SAID.get(kind, {}).items():
-        document[name] = to_json(say(thing))
+    for name, sentence in sentences.items():
+        document[name] = to_json(sentence)
     return document
 
 
@@ -206,6 +208,7 @@ def question_json(question: QuestionPlan) -> Document:
     if padded is not None:
         padding_length = padded.length
         padding_plan = padded.plan
+    levels = _levels(question)
     targets = []
     for target in question.targets:
         # The smallest budgets as a sentence: as figures they stand under "in_file".
@@ -213,7 +216,7 @@ def question_json(question: QuestionPlan) -> Document:
         targets.append({**to_json(target), "budgets": budgets})
     document: Document = {
         **to_json(question),
-        "levels": _levels(question),
+        "levels": levels,
         "padding_length": padding_length,
         "padding": to_json(padding_plan),
         "sampling": to_json(question.fact(SamplingPlan)),

@@ -156,12 +156,13 @@ def question_blocks(
     sampling = question.fact(SamplingPlan)
     if sampling is not None:
         return blocks + kinds.sampled_blocks(question, sampling)
-    how = _how(question)
     # Who answers goes without saying where everybody spends all of the budgets on one question
     # of choices. A mean's people are said always: they are not the ones who send a value.
     if several or not _is_asked_in_full(question) or question.question.of_mean:
-        how = f"{asked_sentence(question)} {how}"
-    blocks += said([how, anchor_sentence(question)])
+        text = f"{asked_sentence(question)} {_how(question)}"
+    else:
+        text = _how(question)
+    blocks += said([text, anchor_sentence(question)])
     blocks += [headline(question), *kinds.round_blocks(question, details=details)]
     blocks += said([kinds.words(question).assumed(question)])
     blocks += said(cautions(question), "note")
