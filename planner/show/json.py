@@ -27,13 +27,14 @@ from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
 from planner.planning.targets import TargetAnswer
 from planner.show import kinds
-from planner.show.plan import better_design, budgets_sentence, left_out
+from planner.show.plan import better_design, left_out
 from planner.show.promises import (
     odds_sentence,
     promises_of,
     together_sentence,
     view_sentences,
 )
+from planner.show.targets import budgets_sentence
 
 if TYPE_CHECKING:
     from planner.deployment.parameters import Parameters

@@ -321,6 +321,16 @@ def share_of(plan: QuestionPlan) -> str:
     return "the people who answer"
 
 
+def is_asked_in_full(question: QuestionPlan) -> bool:
+    """Whether everybody answers it, with all of its budgets."""
+    return question.part.share == 1 and question.part.fraction == 1
+
+
+def short(label: str) -> str:
+    """A mechanism's name without what its label adds behind a comma."""
+    return label.partition(",")[0]
+
+
 def within(gap: float) -> str:
     """A relative gap in percent, rounded up to one digit where it is below 1 %."""
     digits = max(0, -math.floor(math.log10(max(100 * gap, 1e-4)) + 1e-9))

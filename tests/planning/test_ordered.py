@@ -22,6 +22,7 @@ from planner.show import kinds
 from planner.show import plan as said
 from planner.show.blocks import people
 from planner.show.kinds import objective_name
+from planner.show.targets import target_sentence
 from planner.solvers.answers import Channel
 from planner.survey.levels import Level, Target
 from tests.refusals import refused
@@ -187,9 +188,7 @@ def test_a_mean_is_planned_in_the_unit_of_its_scores():
     )
     assert of_mean.fact(OrderedEstimates) is None
     (target,) = of_mean.targets
-    assert "error of the mean at most 1 % of half" in said.target_sentence(
-        of_mean, target
-    )
+    assert "error of the mean at most 1 % of half" in target_sentence(of_mean, target)
     assert target.users == pytest.approx(best.worst_error / 36 / 0.01**2, rel=1e-3)
 
 

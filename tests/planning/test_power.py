@@ -14,7 +14,7 @@ from planner.planning.power import (
     power_of_difference,
 )
 from planner.show.json import plan_json
-from planner.show.plan import target_sentence
+from planner.show.targets import target_sentence
 from planner.survey.choices import Categorical
 from planner.survey.levels import Level, Target
 from planner.survey.survey import Survey, survey_from_text, survey_text

@@ -32,7 +32,7 @@ from planner.planning.what_if import (
     usual_scales,
 )
 from planner.policy.budget_text import digits_up
-from planner.show.plan import smallest_sentence
+from planner.show.targets import smallest_sentence
 from planner.survey.choices import Categorical, ItemSet
 from planner.survey.levels import Level, Target
 from planner.survey.ordinal import Ordinal

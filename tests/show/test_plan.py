@@ -24,9 +24,9 @@ from planner.show.plan import (
     error_sentence,
     plan_blocks,
     question_blocks,
-    target_sentence,
 )
 from planner.show.promises import promises, promises_of, verification_blocks
+from planner.show.targets import target_sentence
 from tests.surveys import EXAMPLES
 
 LEVELS = (

@@ -29,8 +29,8 @@ from planner.show import figures
 from planner.show.blocks import said
 from planner.show.kinds import answers, words
 from planner.show.others import answer_rate_blocks, changed_sentence, comparison_blocks
-from planner.show.plan import target_sentence
 from planner.show.promises import budget_in_words, promises_of
+from planner.show.targets import target_sentence
 from planner.survey.ordinal import NumberCells
 from planner.survey.survey import settle
 from planner.ui import render
