@@ -129,6 +129,8 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: ending.append(received))
 
+    # Loading takes a moment in which no signal may be lost: it comes after the
+    # handlers.
     import segno
 
     from planner.deployment.collecting.inbox import Inbox
@@ -140,6 +142,8 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
     html = b""
     if page is not None:
         html = page.read_bytes()
+        # A page carries its parameter file in base64. Reports of a page of other
+        # parameters would all be refused here.
         if b64encode(params.read_bytes()) not in html:
             remedy = "Make the page anew: ldp-planner questionnaire."
             raise InputError(
@@ -155,12 +159,18 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     with (
         listening(address, port) as public,
+        # Estimates are for the organiser: this port stays on the machine, whatever the
+        # address of the other.
         listening("127.0.0.1", port + 1) as private,
     ):
+        # After both ports are taken: a second receiver by mistake ends before it
+        # touches the folder.
         inbox = Inbox(into, parameters)
         say(
             f"Reports: http://{address}:{port}/reports. Organiser: http://127.0.0.1:{port + 1}/"
         )
+        # A program that started this one waits for that line, and through a pipe it
+        # would stay in the buffer.
         sys.stdout.flush()
         Receiver(inbox, html, origin or (), organiser).serve(public, private, ending)
     say(f"All reports are in {into}.")

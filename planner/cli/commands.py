@@ -22,7 +22,10 @@ app = typer.Typer(
     name="ldp-planner",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
+    # A traceback in a frame may show the values of variables, and so what people
+    # answered.
     pretty_exceptions_enable=False,
+    # Brackets in the help are what is usual, and no markup.
     rich_markup_mode=None,
 )
 
@@ -65,7 +68,10 @@ def open_app(
     if browser:
         mode = "browser"
     words = [sys.executable, "-m", "planner.ui", str(port), mode, address]
+    # Replacing the process drops what is still in its buffers.
     sys.stdout.flush()
+    # The server takes this process over, so that signals reach it and its end is seen
+    # by whoever started it.
     os.execv(sys.executable, words)  # noqa: S606 - this very Python, and words of our own
 
 
@@ -121,6 +127,8 @@ def run() -> NoReturn:
     With ``--json`` the error is a document on the standard output.
     """
     try:
+        # Standing alone, click would print errors in its own words, and choose the exit
+        # codes.
         code = app(sys.argv[1:] or ["--help"], "ldp-planner", standalone_mode=False)
         sys.stdout.flush()
     except PlannerError as error:
@@ -131,6 +139,7 @@ def run() -> NoReturn:
             command = error.ctx.command_path
         _fail(f"{error.format_message().rstrip('.?')}. Try: {command} --help", 2)
     except typer.Abort:  # Control-C, by older versions of typer
+        # 128 and the number of SIGINT, as shells have it.
         _fail("stopped.", 130)
     except OSError as error:
         _fail_to_print(error)
@@ -141,6 +150,8 @@ def _fail(sentence: str, code: int, error: PlannerError | None = None) -> NoRetu
     from planner.show.terminal import visible
 
     words = without_spool(sentence)
+    # Where the options themselves are wrong, none of them has been read: the words are
+    # looked at.
     if "--json" in sys.argv[1:]:
         document = {"kind": "UsageError", "message": words, "exit_code": code}
         if error is not None:

@@ -50,6 +50,8 @@ def schema() -> None:
     """Print the parameter file's JSON Schema (draft 2020-12)."""
     from planner.deployment.parameters import json_schema
 
+    # The text ends its own last line; another newline would differ from the schema that
+    # clients are given.
     typer.echo(json_schema(), nl=False)
 
 
@@ -205,6 +207,8 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
         listed, read = answers_in(data, law, described, reading)
         asked += listed
     box = CommandBox(command, seconds)
+    # The order of questions is not seeded: a client that knew it could behave for the
+    # audit alone.
     audit_result = audit_client(
         parameters, box, default_rng(), question, asked, reports, confidence
     )
@@ -225,5 +229,6 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
 def _parsed(text: str) -> Answer:
     try:
         return json.loads(text)
+    # In a shell a name such as tea would else need quotes within quotes.
     except ValueError:
         return text

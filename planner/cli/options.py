@@ -124,6 +124,8 @@ def reading_of(
     """What the options say of a file of answers; the rest is found out."""
     from planner.survey.tables import Reading
 
+    # A shell hands on a real tab or blank where somebody quotes one; the survey's file
+    # has words for both.
     spelt = {"\t": "tab", " ": "blank"}.get(delimiter, delimiter)
     text: Document = {"delimiter": spelt, "encoding": encoding, "decimal": decimal}
     return Reading(

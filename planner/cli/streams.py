@@ -38,6 +38,8 @@ def spooled(path: Path | None) -> Path | None:
     """The file to read: of ``-`` one that holds the standard input."""
     if path != DASH:
         return path
+    # Readers go by how a name ends: JSON lines need their ending, and any other text
+    # has none.
     copy = Path(_spool().name, f"{STANDARD_INPUT}.jsonl")
     copy.write_bytes(sys.stdin.buffer.read())
     if not _looks_like_json(copy):
@@ -133,12 +135,15 @@ def settle_outputs(
     if given.count(DASH) + json > 1:
         allowed = "for one document"
         raise InputError("-", "standard output", allowed, "Give the others a file.")
+    # A document on the standard output stands there alone: a sentence beside it would
+    # break it.
     _PRINTS_NOTHING.set(quiet or DASH in given)
 
 
 def require_apart(out: Path | None, inputs: Sequence[Path]) -> None:
     """What is written must not replace what is read."""
     for path in inputs:
+        # Links, and paths with two dots, may name one file in two ways.
         if out is not None and out.resolve() == path.resolve():
             raise FileError(
                 out, "would be replaced, but is read", "Write to another file."
@@ -154,6 +159,7 @@ def destination(path: Path, suffix: str) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         copy = Path(folder, f"output{suffix}")
         yield copy
+        # What was printed as text goes out before bytes that pass its buffer by.
         sys.stdout.flush()
         sys.stdout.buffer.write(copy.read_bytes())
         sys.stdout.flush()
@@ -165,6 +171,7 @@ def destination(path: Path, suffix: str) -> Iterator[Path]:
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Says after a second, on a terminal, what takes so long; gone when it is done."""
+    # In a log every second would leave a line.
     if silent() or not sys.stderr.isatty():
         yield
         return
@@ -175,6 +182,7 @@ def working(what: str) -> Iterator[None]:
         yield
     finally:
         done.set()
+        # Until the line is wiped: it would else run into what is printed next.
         thread.join()
 
 

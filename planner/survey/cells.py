@@ -109,6 +109,8 @@ class ColumnReader(dict[Cell, Code]):
         return codes
 
     def __missing__(self, cell: Cell) -> Code:
+        # Looking up a cell does not know its row: the line of a refusal is found by
+        # what was wrong.
         self.wrong = cell
         if isinstance(cell, str):
             code = self._read(self._meant(cell, 0))

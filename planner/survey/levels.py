@@ -294,6 +294,8 @@ class NumericDomain:
         )  # asarray reveals what a mask hides
         if (
             masked
+            # Whole numbers, with a sign or without, and floats: text and truth values
+            # are refused, not converted.
             or column.dtype.kind not in "iuf"
             or column.ndim != 1
             or column.size == 0
@@ -315,4 +317,6 @@ class NumericDomain:
     def to_unit(self, values: Array) -> Array:
         """Map ``[lower, upper]`` to ``[-1, 1]``; NaN stays NaN."""
         share = (values - self.lower) / (self.upper - self.lower)
+        # Rounding may step past an end by a last digit, and mechanisms take nothing
+        # outside.
         return np.clip(2 * share - 1, -1.0, 1.0)

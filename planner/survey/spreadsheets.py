@@ -28,6 +28,8 @@ from planner.survey.typed_files import cell_text
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 MOST_CELLS = 5_000_000  # of an OpenDocument sheet up to its last
 _ODF = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+# An .xlsx and an .ods are archives (ZIP); an .xls, and an .xlsx with a password, are
+# Microsoft's compound files.
 _ZIP = b"PK\x03\x04"
 _COMPOUND = b"\xd0\xcf\x11\xe0"  # of .xls, and of files with a password
 _CHUNK_BYTES = 2**16
@@ -61,9 +63,11 @@ def sheet_rows(path: Path, sheet: str | None = None, skipped: int = 0) -> Number
         start = file.read(4)
     if start == _ZIP:
         with _damage(path), ZipFile(path) as packed:
+            # As the archive states them: some kilobytes may unpack to gigabytes.
             size = sum(part.file_size for part in packed.infolist())
             require_size(path, size, "unpacks to more than")
             rows = _calamine_rows
+            # Office Open XML has its parts in this folder, however the file is called.
             if any(name.startswith("xl/") for name in packed.namelist()):
                 _require_no_entities(path, packed)
                 rows = _openpyxl_rows
@@ -77,6 +81,8 @@ def sheet_rows(path: Path, sheet: str | None = None, skipped: int = 0) -> Number
     with _damage(path):
         for number, row in enumerate(islice(rows(path, sheet), skipped, None), 1):
             cells = [cell_text(value) for value in row]
+            # A cell that has a colour and nothing in it is a cell, too: rows would be
+            # as wide as their formatting.
             while cells and not cells[-1]:
                 cells.pop()
             width = width or len(cells)
@@ -156,6 +162,8 @@ def _damage(path: Path) -> Iterator[None]:
         raise
     except BadZipFile as error:
         raise FileError(path, f"is not a spreadsheet: {error}", _SAVE_AGAIN) from error
+    # Libraries raise whatever they stumble over in a damaged file, and document none of
+    # it.
     except Exception as error:
         first, *_ = str(error).splitlines() or [repr(error)]
         reason = f"is not a spreadsheet that can be read: {first}"
@@ -170,6 +178,8 @@ def _openpyxl_rows(path: Path, sheet_name: str | None) -> Iterator[Sequence[obje
     # A file that the library opens itself stays open where it is damaged.
     with path.open("rb") as file:
         with _without_warnings():
+            # With data_only a formula is what it gave when the file was saved, and not
+            # its text.
             book = load_workbook(file, read_only=True, data_only=True)
         name = _sheet_name(path, [sheet.title for sheet in book.worksheets], sheet_name)
         cells = book[name]

@@ -30,6 +30,7 @@ from planner.survey.typed_files import (
 
 _LONGEST_LIST = 300  # letters of the names of columns, in an error
 _NUMBERED = re.compile(r"(.*\S)\s*#([1-9][0-9]{0,3})", re.DOTALL)
+# Rows by which a wrong shape is noticed: to look at all would read a large file twice.
 _ROWS_LOOKED_AT = 2**14
 _MOST_ROWS_A_PERSON = 20
 _SPELT_OUT = {"tab": "\t", "blank": BLANK}
@@ -138,6 +139,8 @@ class AnswerTable:
 
     def _require_row(self, line: int, row: list[str]) -> None:
         width = len(self.header)
+        # Files that were put end to end repeat it. In one column it may be an answer,
+        # called like the question.
         if row == self._header and width > 1:
             remedy = "Take it out: a file has one header."
             raise FileError(self.path, f"line {line} is the header again", remedy)
@@ -251,6 +254,8 @@ class AnswerTable:
             return
         for count in counts:
             numbers = [row[count].strip() for row in rows]
+            # Numbers that add up to no more than the rows are another column, which
+            # happens to be called n.
             if all(map(str.isdecimal, numbers)) and sum(map(int, numbers)) > len(rows):
                 title = self.header[count]
                 reason = (
@@ -284,6 +289,8 @@ def open_table(
             )
             return AnswerTable(path, opened)
         keys = ["delimiter", "encoding"]
+        # A sheet often begins with a title; tables with types have nothing above their
+        # header.
         if suffix not in SPREADSHEETS:
             keys.append("skip_rows")
         for key in keys:

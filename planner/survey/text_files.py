@@ -28,6 +28,8 @@ LONGEST_LINE = 4 * MEBIBYTE
 TRANSACTIONS = (".dat", ".data", ".txt")
 _SAMPLE = 100  # lines by which a delimiter is found
 LINE_SHOWN = 40  # letters of a line, in an error
+# Programs for Windows begin a text with these bytes, and nothing else says that it is
+# UTF-16.
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -76,6 +78,8 @@ def open_text(
     best = max(marks, key=lambda mark: fits[mark].score)
     dialect = fits[best].dialect
     shown = _ENCODING_NAMES.get(name, name.upper())
+    # Benchmarks of frequent item sets (FIMI) come without a header: a person's item
+    # numbers on each line.
     headless = path.suffix.lower() in TRANSACTIONS and not fits[best].named
     if headless and len(column_names) == 1:
         transactions = _Transactions(column_names[0], lines, skip_rows)

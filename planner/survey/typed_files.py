@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_HEADINGS = 10_000
+# At a time, so that a file of millions takes no more memory than one of thousands.
 _PARQUET_ROWS = 2**14
 STATISTICS_ROWS = 100_000  # at a time: those before them are read again
 _STATISTICS = {".sav": "SPSS", ".zsav": "SPSS", ".dta": "Stata"}
@@ -39,6 +40,8 @@ def cell_text(value: object) -> str:
     if value is None:
         return ""
     match value:
+        # Parquet and JSON have truth values, which Python would spell with a capital
+        # letter.
         case bool():
             return str(value).lower()
         case list():

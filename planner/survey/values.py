@@ -34,6 +34,8 @@ from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
 from planner.survey.description import at
 
+# Thousands are marked alike throughout or not at all: 1,000 000 may be a slip, and is
+# not guessed at.
 _GROUPED = re.compile(
     r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d{1,30}", re.ASCII
 )
@@ -70,6 +72,7 @@ def read_number(value: object) -> float:
     match = None
     if len(text) <= _LONGEST:
         match = _NUMBER_OR_PERCENT.fullmatch(text)
+    # 1e999 is written like a number, but no float holds it.
     if match and math.isfinite(float(match[1])):
         number = float(match[1])
         if match[2]:  # per cent
@@ -131,6 +134,8 @@ def split(value: object) -> object:
     match value:
         case str():
             cells = _cells(value, ";")
+            # Semicolons come first: "40-49, male; 50, female" has two answers with
+            # commas of their own.
             if len(cells) == 1:
                 cells = _cells(value, ",")
             return list(filter(None, cells))
@@ -238,6 +243,7 @@ def read_groups(value: object) -> tuple[tuple[str, GroupValues], ...]:
     named = 1
     patterns = 1
     for name, values in _table(value, "groups", "a table of lists", _GROUP_FIX):
+        # A group is a column beside these in tables of reports.
         if not _COLUMN.fullmatch(name) or name in ("report", "parameters", "group"):
             allowed = "of letters, digits and _, and not report, parameters or group"
             raise InputError("name of a group", name, allowed, _GROUP_FIX)
@@ -268,6 +274,8 @@ def _group_names(name: str, values: object) -> tuple[str, ...]:
         allowed = f"a list of 2 to {MOST_GROUPS} different texts"
         raise InputError(f"groups.{name}", values, allowed, _GROUP_FIX)
     for text in listed:
+        # Values are parts of the names of folders, which such a text would break or
+        # lead out of.
         if text in (".", "..") or set(text) & set("/=\\"):
             allowed = "text without /, \\ and ="
             raise InputError(f"groups.{name}", text, allowed, _GROUP_FIX)
@@ -285,6 +293,7 @@ def _number_group(name: str, values: dict[str, object] | NumberGroup) -> NumberG
     if values.get("kind") != "number":
         raise InputError(f"{argument}.kind", values.get("kind"), "number", _GROUP_FIX)
     for key in ("lower", "upper"):
+        # In Python True is an int by isinstance, and no age.
         if type(values.get(key)) is not int:
             allowed = "a whole number"
             remedy = "Round it, or count in larger units."

@@ -63,7 +63,9 @@ _GROUP = re.compile(
     "(?P<edge>begin|end)[_ ](group|(?P<repeat>repeat|lgroup|looped group|loop( over .+)?))",
     re.IGNORECASE,
 )
+# In the column "parameters" of a range: start=0 end=10 step=1.
 _PARAMETER = re.compile(r"(start|end)\s*=\s*(-?\d+(?:\.\d+)?)")
+# A form puts the answer to another question where ${name} stands.
 _REFERENCE = re.compile(r"\$\{\s*([^}]*?)\s*\}")
 _HTML_TAG = re.compile(r"<[^<>]{1,500}>")
 _EMPHASIS = re.compile(r"(\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w))")
@@ -143,6 +145,7 @@ def survey_of_form(path: Path, given: Sequence[str] = ()) -> Imported:
     left_out: dict[str, str] = {}
     changed: dict[str, str] = {}
     enclosing = _Enclosing()
+    # The header is row 1 of the sheet; the number names a question that has no name.
     for number, row in enumerate(_rows(path, "survey", language), 2):
         if enclosing.take(row):
             continue
@@ -330,6 +333,7 @@ def _question(
         if bounds.codes:
             question["missing"] = ["", *bounds.codes]
         return question
+    # A table beside the form lists them, which is no part of the workbook.
     if _FROM_FILE.match(kind) or _SEARCH.search(row.get("appearance", "")):
         raise _Unfit("its choices are in a file of their own")
     select = _SELECT.fullmatch(kind)
@@ -362,6 +366,7 @@ def _answers(listed: str, choices: Mapping[str, Sequence[FormRow]]) -> dict[str,
             raise _Unfit(f"its list {name!r} has two choices with the same name")
         names.add(folded(answer))
         answers[answer] = _choice_label(row)
+    # With or_other at a list, pyxform adds a choice of this name itself.
     if has_other and "other" not in names:
         answers["other"] = ""
     if len(answers) < 2:
@@ -383,6 +388,7 @@ def _number(text: str) -> float | str:
     if not text:
         return text
     number = float(text)
+    # People read and edit the survey's file: 120, not 120.0.
     if number.is_integer():
         return int(number)
     return number

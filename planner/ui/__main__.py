@@ -14,13 +14,19 @@ from planner.solvers.threads import one_thread
 SETTINGS: dict[str, str | int | bool | list[str]] = {
     "server.address": "127.0.0.1",
     "server.allowedHosts": ["localhost", "127.0.0.1", "::1"],
+    # In megabytes, which the server holds in memory for every visitor.
     "server.maxUploadSize": 20,
     "server.enableXsrfProtection": True,
     "server.enableCORS": True,
+    # Streamlit would report visits to its makers.
     "browser.gatherUsageStats": False,
+    # A traceback may hold what was typed or uploaded, and tells strangers of this
+    # machine.
     "client.showErrorDetails": "none",
     "client.toolbarMode": "minimal",
     "global.developmentMode": False,
+    # Else all sessions wait for a collection of garbage after every run, that is, every
+    # change of a field.
     "runner.postScriptGC": False,
     "theme.light.primaryColor": "#0072B2",
     "theme.dark.primaryColor": "#2079B8",

@@ -21,6 +21,7 @@ _MOST_BYTES = 1_000_000
 _MOST_DOCUMENTS = 50
 # Paths, and what people said, do not travel.
 _FILES = {"pilot", "file", "ledger", "values"}
+# Under these keys stand names that people chose: a group called "file" is no path.
 _BY_NAMES = ("label", "groups", "population", "weights", "recode", "columns")
 
 
@@ -116,6 +117,8 @@ def word_of(*documents: Document) -> str:
     whole = _without_files([*documents])
     # As short as it can be: letters of other scripts as they are, and no blanks.
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+    # Half of a pair of surrogates, as of an emoji that was cut in two, must not end the
+    # page.
     packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 9)
     return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
 
@@ -136,12 +139,18 @@ def documents_of_word(word: str) -> list[Document]:
     planner.errors.InputError: the survey in the address cannot be read. Copy the whole ...
     """
     try:
+        # Also on the way in: a word that was made elsewhere may name a file of this
+        # machine.
         documents: list[Document] = _without_files(_unpacked(word))
+        # Pages look into tables without asking: a list in the place of one would end
+        # them half drawn.
         if not documents or not _fits(documents, _Rows(_DOCUMENT, _MOST_DOCUMENTS)):
             raise ValueError("another shape")
         if not all(map(_is_whole, documents)):
             raise ValueError("a table is missing")
     except (ValueError, RecursionError, zlib.error) as error:
+        # Errors of base64, UTF-8 and JSON are all ValueErrors; tables nested too deep
+        # end the recursion.
         remedy = "Copy the whole address, or open the survey's file."
         reason = "the survey in the address cannot be read"
         raise InputError.because("address", reason, remedy) from error

@@ -84,9 +84,12 @@ def _labels() -> dict[str, str]:
     """What the pages call the keys that errors name, by the key alone."""
     labels = {}
     for path, cell in CELLS.items():
+        # Errors name a key without its table, as Python calls it.
         labels[path.split(".")[-1]] = cell.short_label
     sizes = CELLS["sets.sizes"].short_label
     labels["sets"] = sizes
+    # A table that is missing as a whole is asked for at its first field: no page shows
+    # a table by its name in the file.
     labels["[question.sets]"] = sizes
     labels["[question.preferences]"] = "The largest budget that people accept"
     return labels
@@ -148,6 +151,8 @@ TABLE_COLUMNS = (*_SIDED, *_OPTIONAL_FIELDS, "yes_counts")
 def new_document() -> Document:
     """A survey with one question, which can be planned at once."""
     return {
+        # Numbers are text, as if they had been typed: addresses and Undo give them back
+        # letter by letter.
         "survey": {"name": "my survey", "users": "10,000"},
         "question": [new_question(())],
     }
@@ -182,6 +187,8 @@ def names_of(document: Document) -> list[str]:
 def kind_of(question: Document) -> str:
     """The kind of a question; of one that is unknown the usual one."""
     kind = str(question.get("kind"))
+    # An address may say anything here. The page needs some form to show while the
+    # mistake is named.
     if kind not in QUESTIONS:
         kind = "categorical"
     return ANCHOR if kind == "categorical" and "anchor" in question else kind
@@ -213,6 +220,8 @@ def set_kind(question: Document, kind: str) -> None:
     for key in ("mechanism", "anchor", "known"):  # which another kind may not have
         question.pop(key, None)
     form = KIND_WORDS[kind]
+    # Whoever tries another kind and comes back finds what was typed: only what is
+    # missing is begun.
     for key, start in form.starts.items():
         question.setdefault(key, copy.deepcopy(start))
     if form.columns and not question.get("level"):
@@ -274,6 +283,8 @@ def ask_together(document: Document, numbers: Sequence[int]) -> None:
             document["question"][number].pop(key, None)
     names = [name_of(document["question"][number]) for number in numbers]
     joint = {"name": " and ".join(names), "kind": JOINT, "of": names}
+    # At the end, so that the others keep their numbers, of which the keys of their
+    # fields are made.
     document["question"].append(joint)
 
 
@@ -285,6 +296,8 @@ def ask_apart(document: Document, joint: int) -> None:
 def rename_question(document: Document, number: int, name: str) -> None:
     """Give a question another name, also where a joint question or an anchor names it."""
     before = name_of(document["question"][number])
+    # Looked up under the old name: after the change no joint question would claim this
+    # part.
     joint = joint_of(document).get(number)
     document["question"][number]["name"] = name
     for question in document["question"]:
@@ -297,6 +310,8 @@ def rename_question(document: Document, number: int, name: str) -> None:
     named_after = " and ".join(parts)
     parts[parts.index(before)] = name
     question["of"] = parts
+    # A name that somebody gave the pair stays; only the one that is made here follows
+    # its parts.
     if question.get("name") == named_after:
         question["name"] = " and ".join(question["of"])
 
@@ -304,6 +319,7 @@ def rename_question(document: Document, number: int, name: str) -> None:
 def remove_question(document: Document, number: int) -> None:
     """Take a question out; a joint question that it is a part of goes, too."""
     joint = joint_of(document).get(number, number)
+    # From the end, so that the first deletion does not shift the other.
     for gone in sorted({number, joint}, reverse=True):
         del document["question"][gone]
 
@@ -313,6 +329,8 @@ def remove_question(document: Document, number: int) -> None:
 
 def cleaned(document: Document) -> Document:
     """What is planned: without what belongs to another kind of question, in the file's forms."""
+    # The document keeps what was typed for other kinds, so that going back loses
+    # nothing; a survey would refuse those keys as unknown.
     questions = [_cleaned(question) for question in document["question"]]
     survey = read_known(document["survey"])
     return document | {"survey": survey, "question": questions}
@@ -347,6 +365,7 @@ def _foreign_keys(question: Document) -> set[str]:
 def is_empty(mistake: Mistake) -> bool:
     """Whether something is still to be filled in, and nothing that was typed is wrong."""
     value = mistake.error.value
+    # Truth alone does not decide: 0 and false are something typed.
     empty = value is None or (isinstance(value, str | tuple | list) and not value)
     return empty and not mistake.error.problem
 
@@ -355,6 +374,8 @@ def cell_of(mistake: Mistake) -> Where:
     """Where its cell stands in the document, also if the mistake is told of the table around it."""
     where = mistake.where
     argument = mistake.error.argument
+    # A check of a whole row can only say which row it is; its argument then names the
+    # cell.
     if where and isinstance(where[-1], int):
         table = ""
         if "level" in where:
@@ -377,11 +398,15 @@ def sentence_of(mistake: Mistake, *, at_its_field: bool = False) -> str:
     key = ""
     if names:
         key = names[-1]
+    # The survey's cells are listed with their table, those of a question without the
+    # word question before them.
     cell = CELLS.get(".".join(names)) or CELLS.get(".".join(names[1:]))
     where_said = error.place
     if at_its_field:
         where_said = ()
     remedy = error.remedy
+    # A remedy such as "Write epsilon = 2" teaches the syntax of a file, which nobody
+    # sees on a page.
     if cell is not None and cell.remedy and remedy.startswith("Write "):
         remedy = cell.remedy
     if is_empty(mistake):
@@ -410,6 +435,8 @@ def alike(mistakes: Sequence[Mistake]) -> list[list[Mistake]]:
     groups: dict[object, list[Mistake]] = {}
     for mistake in mistakes:
         columns = tuple(part for part in cell_of(mistake) if isinstance(part, str))
+        # Neither the row nor the value is in it: by these one and the same mistake
+        # differs from row to row.
         what = (columns, mistake.error.allowed, mistake.error.problem)
         groups.setdefault(what, []).append(mistake)
     return list(groups.values())
@@ -445,11 +472,15 @@ def texts_of(rows: Sequence[Document]) -> list[FieldRow]:
 
 def stem_of(survey: Survey) -> str:
     """What its files' names begin with."""
+    # Anybody types that name, and slashes, colons or blanks in it are no part of a
+    # file's name everywhere.
     return re.sub(r"[^A-Za-z0-9]+", "-", survey.name).strip("-") or "survey"
 
 
 def vouched(question: Document) -> bool:
     """Whether somebody vouches for what the two rounds of a deployment rely on."""
     sampling = question.get("sampling", {})
+    # The sentence itself is stored and not a tick: vouching for one view must not carry
+    # over to the other.
     needed = ACKNOWLEDGEMENTS.get(sampling.get("relies_on"))
     return sampling.get("acknowledged") == needed

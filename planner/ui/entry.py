@@ -35,6 +35,7 @@ PAGES = {  # the title of each page, and where its function is
 def main() -> None:
     """Show the page that the address asks for."""
     st.set_page_config(page_title=_PRODUCT, layout="wide", initial_sidebar_state=220)
+    # Before anything is drawn, which would show up without its style first.
     st.html(f"<style>{STYLE}</style>")
     here = session()
     pages = [
@@ -44,18 +45,23 @@ def main() -> None:
         for number, (name, (title, _)) in enumerate(PAGES.items())
     ]
     page = st.navigation(pages)
+    # Once more, as navigation alone says which page it is.
     st.set_page_config(page_title=f"{page.title} - {_PRODUCT}")
+    # Before the bar, whose widgets have the revision in their keys, too.
     here.enter(page.title)
     bar()
     page.run()
     here.note()  # what was typed in this run is one step of Undo
     _next(pages, page)
+    # Last, so that the address and the browser get what this run has taken.
     _keep()
 
 
 def bar() -> None:
     """The product's name, and what is always possible."""
     here = session()
+    # Callbacks have run by now. Their change is a step of its own, and the buttons
+    # below must know of it.
     here.note()
     with st.container(key="bar", horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{_PRODUCT}**", width="stretch")
@@ -68,6 +74,7 @@ def bar() -> None:
         )
         with st.popover("Open", type="tertiary"):
             opening()
+        # It runs the page when it is opened: the file's text is made only then.
         saving = st.popover("Save", type="tertiary", key="save", on_change="rerun")
         if saving.open:
             with saving:
@@ -120,14 +127,18 @@ def _keep() -> None:
         "word": word if word != here.word_at_start else "",
         "steps": here.steps(),
     }
+    # The browser's own store can be reached from a script alone, which writes the
+    # address as well.
     component = st.components.v2.component("ldp_planner_page", js=SCRIPT)
     component(data=data, key="page", on_pasted_change=_pasted, on_kept_change=_recall)
 
 
 def _pasted() -> None:
     """Give pasted lines to the table of levels."""
+    # Loaded when somebody pastes, as pages are when somebody opens them.
     take_paste = import_module("planner.ui.views.levels").take_paste
     pasted = st.session_state["page"].pasted
+    # A browser may send anything in place of text.
     take_paste(session(), str(pasted.get("text")), str(pasted.get("field")))
 
 

@@ -52,12 +52,16 @@ def kept(
         inner = holder.get(table[0], {})
     value = inner.get(key, start)
     if widget == "text_input":
+        # What blank means is said in the blank field, and never filled in: the cell
+        # stays unstated in the file.
         settings.setdefault("placeholder", cell.empty or "needed")
         value = text_of(value, key)  # a number of a file reads back as exactly itself
 
     def take(typed: Any) -> None:
         home = holder
         if table:
+            # The table is made with its first cell: an empty one would count as a
+            # change for Undo.
             home = holder.setdefault(table[0], {})
         if typed != start:
             home[key] = typed
@@ -117,6 +121,8 @@ def kept_item(
 
 def message_below(slot: Any, where: Where) -> None:
     """Keep a place for what is wrong with the cell of the document that stands ``where``."""
+    # Mistakes are known when all fields are drawn and the survey is settled; the place
+    # is kept until then.
     session().message_slots[where] = slot.empty()
 
 
@@ -135,6 +141,7 @@ def field(
     # Another key is another widget: it forgets what was typed before the document was replaced.
     key = f"{name}-{session().revision}"
     options = settings.get("options")
+    # The document gets the file's word, and the page shows what stands for it.
     if isinstance(options, Mapping):
         settings["format_func"] = options.__getitem__
     if options is not None:
@@ -155,6 +162,8 @@ def field(
 def _start(kind: str, value: Any, options: Sequence[Any]) -> dict[str, Any]:
     """The argument with which a kind of widget is told its value."""
     if kind in ("selectbox", "radio"):
+        # A value that is no option any more shows the first one: Streamlit would end
+        # the page with an error.
         return {"index": options.index(value) if value in options else 0}
     if kind in ("segmented_control", "multiselect"):
         return {"default": value}

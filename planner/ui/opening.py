@@ -30,6 +30,7 @@ from planner.ui.state import session
 
 _FORM_ENDINGS = ("xlsx", "xls")
 """Endings of forms as ODK, Kobo and SurveyCTO have them."""
+# Lines of a list of items: all of its answers become the text of fields in the browser.
 _MOST_SURVEY_LINES = 100_000
 # Of the first of some pasted rows, if these are no level's.
 _HEADINGS = {"level", "budget", "epsilon", "answers", "number of answers", ""}
@@ -41,6 +42,8 @@ def opening() -> None:
     names: dict[str | None, str] = {None: "choose one"}
     for name, text in EXAMPLES.items():
         names[name] = text.capitalize()
+    # With the revision in its key the list stands at its first entry again when an
+    # example was taken.
     key = f"example-{new}"
     written = names.__getitem__
     st.selectbox(
@@ -81,9 +84,13 @@ def _take_upload() -> None:
             document = _of_form(name, data)
         else:
             document, mistakes = _survey_in(name, data)
+            # All mistakes at once: whoever mends the file would else come back once for
+            # each.
             here.refused = [str(mistake.error.within(name)) for mistake in mistakes]
     except PlannerError as error:
         here.refused = [str(error)]
+    # Nothing is taken half: the document would then be neither the file nor what was
+    # typed.
     if not here.refused:
         here.replace(document)
         opened = f"{name} is open. Undo brings back what was here before."
@@ -95,6 +102,7 @@ def _of_form(name: str, data: bytes) -> Document:
 
     What could not be taken over is said until somebody closes it.
     """
+    # Few visits open a form, and the first page is to come fast.
     from planner.survey.xlsform import survey_of_form
 
     with as_file(name, data) as path:
@@ -131,6 +139,7 @@ def _survey_in(name: str, data: bytes) -> tuple[Document, tuple[Mistake, ...]]:
 
 def _with_items(document: Document, name: str, data: bytes) -> Document:
     """The document with the items of a CSV file in place of the chosen question's rows."""
+    # A refusal further down must leave alone what is typed.
     changed = copy.deepcopy(document)
     number = session().typed.get("question", 0)
     questions = changed["question"]
@@ -185,6 +194,7 @@ def rows_from_items(
                 reason = f"there are over {_MOST_SURVEY_LINES:,} lines"
                 raise FileError(path, reason, "Give items by their number.")
             level = cells.get("level") or f"epsilon {cells['epsilon']}"
+            # It may stay blank: the page then asks for the budget at its field.
             budget = cells.get("epsilon", budgets.get(level, ""))
             answers_of.setdefault((level, budget), []).append(cells["item"])
         if not answers_of:
@@ -217,6 +227,8 @@ def rows_of_paste(text: str, column: str, before: Sequence[Document]) -> list[Do
     """
     lines = list(filter(str.strip, text.splitlines()))  # the blank ones say nothing
     mark = _mark_between(lines)
+    # Commas in a list of answers belong to its answers; only tabs show that columns
+    # were copied.
     if column == "items" and mark != "\t":
         return [{"items": _one_cell(list(map(str.strip, lines)))}]
     if not mark:
@@ -228,6 +240,7 @@ def rows_of_paste(text: str, column: str, before: Sequence[Document]) -> list[Do
     header = set(map(str.lower, cells[0]))
     if "item" in header:
         return [*rows_from_items("what was pasted", text.encode(), before)]
+    # Headings that were copied along are no level of that name.
     if header <= _HEADINGS:
         del cells[0]
     # By level and budget, in the order in which they come: cells of answers, and their number.
@@ -274,6 +287,7 @@ def _mark_between(lines: Sequence[str]) -> str:
     if any("\t" in line for line in lines):
         return "\t"
     for mark in (";", ","):
+        # A comma within texts stands in different lines a different number of times.
         widths = {len(row) for row in csv.reader(lines, delimiter=mark)}
         if len(widths) == 1 and widths != {1}:
             return mark
@@ -297,6 +311,7 @@ def as_files(uploads: Sequence[tuple[str, bytes]]) -> Iterator[list[Path]]:
     with TemporaryDirectory() as folder:
         for number, (name, data) in enumerate(uploads):
             inner = Path(folder, str(number))
+            # Two uploads may have one name, by which messages call them.
             inner.mkdir()
             # The last part of the name alone: no upload chooses its folder.
             path = inner / (PurePosixPath(name.replace("\\", "/")).name or "upload")

@@ -32,7 +32,11 @@ _DRAWING = (
     "static/static/js/PlotlyChart.*.js"  # takes a browser half a second: better ahead
 )
 CHARTS = next((path.name for path in Path(st.__file__).parent.glob(_DRAWING)), None)
+# Streamlit's Markdown also takes $ for a formula, and a colon for the beginning of an
+# icon or a colour.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:@])")
+# Bare addresses become links by no mark that could be escaped: an invisible joiner
+# breaks them.
 _LINK = re.compile(r"(?i)(\b(?:www|https?|ftp|mailto|xmpp)(?=\W)|@)")
 _CHART = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False}
 _TONES: dict[str, Callable[..., Any]] = {
@@ -71,6 +75,7 @@ def header(title: str, purpose: str) -> None:
             st.toast(plain(sentence), duration="infinite")
         else:
             st.toast(plain(sentence), duration="long")
+    # Every change runs the page again, which must not say them again.
     here.notices = []
 
 
@@ -107,6 +112,8 @@ def chart(drawn: Chart, key: str, alt: str) -> None:
 
 def drawer(label: str, name: str, fill: Callable[[], None]) -> None:
     """A part that is filled while it is open; it stays so on the next visit of its page."""
+    # Streamlit forgets a widget when its page is left; the session's own copy opens it
+    # again.
     if name not in st.session_state:
         st.session_state[name] = session().typed.get(name, False)
     box = st.expander(label, key=name, on_change="rerun")
@@ -163,6 +170,8 @@ def draw(figure: Figure) -> None:
     """A figure, if it is of a page or asked for; solving what it shows may be refused."""
     if figure.rank == "page":
         section(figure.title)
+    # Behind a switch: solving what it shows may take seconds, for something that few
+    # look at.
     elif not st.toggle(plain(figure.title), key=f"draw-{figure.key}"):
         return
     with complaint():

@@ -29,8 +29,12 @@ from planner.ui.document import (
 T = TypeVar("T")
 INTRODUCED = "ldp-planner-introduced"
 """The cookie of a browser whose visitor has dismissed the introduction."""
+# Steps of Undo that the server keeps, and the fewer that a browser does: each is a
+# whole document.
 _MOST_STEPS = 50
 _MOST_KEPT = 20
+# A hand that moves sliders makes new results without end, and the server holds those of
+# every visit.
 _MOST_REMEMBERED = 64
 
 
@@ -100,6 +104,8 @@ class Session:
 
     def undo(self) -> None:
         """Take the last change back."""
+        # A button's callback runs before the page: what was typed with the same tap
+        # must first be a step, or Undo would skip it.
         self.note()
         self._go(self.past, self.future)
 
@@ -111,21 +117,31 @@ class Session:
     def replace(self, document: Document) -> None:
         """Put another survey in place of the document; Undo brings the old one back."""
         self.note()
+        # Else the document on offer would be edited in place, and come back changed the
+        # next time.
         self.document = copy.deepcopy(document)
         self.planned = None  # figures of another survey say nothing of this one
         self.last = None  # the offer of the last survey is declined by that
+        # The number of the question that was looked at means nothing in another survey.
         self.typed.pop("question", None)
         self.revision += 1
 
     def steps(self) -> str:
         """The document and what Undo goes to, for the browser; it comes back in :meth:`recall`."""
         kept = [*self.past[-_MOST_KEPT:], json.dumps(self.document)]
+        # Where nothing can be undone, nothing is kept: a browser that only looked
+        # stores no survey.
         return word_of(*map(json.loads, kept)) if self.past else ""
 
     def recall(self, steps: str, last: str) -> None:
         """What the browser kept: the steps to this document, and the last survey; or not."""
         with suppress(PlannerError):
+            # A browser that keeps nothing sends an empty word, which is refused like a
+            # damaged one: neither is worth a sentence.
             *past, now = documents_of_word(steps)
+            # These steps lead to one document alone: from another one, Undo would jump
+            # to a survey that was never here. The present one goes through a word as
+            # well, since that drops files.
             if not self.past and [now] == documents_of_word(word_of(self.document)):
                 self.past = [json.dumps(step) for step in past]
         with suppress(PlannerError):
@@ -175,12 +191,17 @@ def _started() -> Session:
     asked = st.query_params.get("example", "")
     new = Session(example_document(asked if asked in EXAMPLES else FIRST_EXAMPLE))
     new.word_at_start = word_of(new.document)
+    # A cookie comes with the first request. The browser's store would come a run later,
+    # when the introduction had already flashed up.
     new.introduced = st.context.cookies.get(INTRODUCED) == "1"
     word = st.query_params.get("survey", "")
     if word:
         try:
             new.document = documents_of_word(word)[-1]
         except PlannerError as error:
+            # A damaged link must not end in a blank page: the example stands there, and
+            # a sentence says why.
             new.notices.append((str(error), True))
+    # Without this, the first change would have no document before it to go back to.
     new.note()
     return new

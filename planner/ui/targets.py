@@ -37,6 +37,7 @@ def target_text(question: Document, kind: str, key: str) -> str:
 
 def set_target(question: Document, kind: str, key: str, text: str) -> None:
     """Type a key of the target of this kind, which goes with the last of its keys."""
+    # Copies, as widgets of this run may still hold the tables of the document.
     rows = [dict(row) for row in question.get("target", ())]
     number = target_row(question, kind)
     if number == len(rows):

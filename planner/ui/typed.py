@@ -12,6 +12,8 @@ import re
 from planner.laws.schema import Document
 from planner.survey.values import split, text_of
 
+# A number of more digits than these is read as a single name, and refused as a group of
+# one.
 _RANGE = re.compile(
     r"(?P<lower>-?\d{1,9}) *to *(?P<upper>-?\d{1,9})( *by *(?P<step>\d{1,9}))?"
 )
@@ -32,6 +34,8 @@ def pairs_of(text: str) -> dict[str, str]:
     """
     pairs = {}
     for cell in _split(text):
+        # A cell without "=" has a blank beside its name, which the reader of files
+        # refuses under that name.
         name, _, belongs = cell.partition("=")
         pairs[name.strip()] = belongs.strip()
     return pairs
@@ -80,6 +84,7 @@ def read_known(survey: Document) -> Document:
     if isinstance(groups, dict):
         read["groups"] = dict(groups)
         for name, values in groups.items():
+            # A list or a table has come from a file, and is in the file's form already.
             if isinstance(values, str):
                 read["groups"][name] = group_values(values)
     population = survey.get("population")
@@ -100,6 +105,8 @@ def set_group(survey: Document, number: int, name: str, values: str) -> None:
         rows[number] = row
     else:
         rows.append(row)
+    # A row with either of the two stays: it is half typed, and the page asks for the
+    # rest.
     survey["groups"] = {name: values for name, values in rows if name or values}
     if not survey["groups"]:
         del survey["groups"]

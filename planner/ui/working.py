@@ -40,10 +40,13 @@ from planner.ui.state import session
 T = TypeVar("T")
 LONGEST = 30.0
 """Seconds that anything may take in the app; what takes longer is for the command line."""
+# Seconds between two looks at whether somebody still waits: each sends a message to the
+# browser.
 _PAUSE = 0.25
 # Threads that compute at once slow each other down: one at a time.
 _TURN = threading.Semaphore()
 _LONGEST_TURN = 1.0  # for what does not look at the clock
+# Names in a row of buttons: more of them would wrap, and become a list instead.
 _MOST_SIDE_BY_SIDE = 6
 _MOST_AT_FIELDS = 3  # mistakes of one kind; more are said once, below the table
 
@@ -95,6 +98,7 @@ class Result:
 
 def _nearest(where: Where, slots: Mapping[Where, Any]) -> Where | None:
     """The slot of the cell that stands ``where``, or of what it is in."""
+    # A place of one part is a whole table of the document, for which no field stands.
     for length in range(len(where), 1, -1):
         if where[:length] in slots:
             return where[:length]
@@ -110,13 +114,19 @@ def result() -> Result:
     try:
         ledger = None
         if here.ledger is not None:
+            # The session keeps it as text, which is hashable and so can be part of the
+            # key below.
             ledger = Ledger.model_validate_json(here.ledger)
         make = partial(plan_survey, survey, ledger)
         # Equal surveys are one key, so that Undo finds its plan again.
         here.planned = remembered(("plan", survey, here.ledger), make)
     except InputError as error:
+        # The last plan stays in view: figures that vanish with every half-typed number
+        # would make the page jump.
         return Result(here.planned, (Mistake(_question_of(error), error),))
     except PlannerError as error:
+        # Other errors of planning concern no single argument, and pages know mistakes
+        # alone.
         refused = InputError.because("", error.reason, error.remedy)
         return Result(here.planned, (Mistake((), refused),))
     return Result(here.planned)
@@ -135,6 +145,8 @@ def planned_alone(survey: SurveyPlan, plan: QuestionPlan) -> QuestionPlan:
     asked = plan.part.asked
     if plan.part.share == 1 and plan.part.fraction == 1:  # it is alone already
         return plan
+    # Beside the question's own figures this shows what it pays for being asked with the
+    # others.
     part = part_of(asked, plan.part.everybody, survey.ledger, groups=plan.part.groups)
     return remembered(("alone", part), lambda: plan_question(part))
 
@@ -147,7 +159,11 @@ def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
     InputError
         It took longer than :data:`LONGEST`.
     """
+    # The place is made in every run, also where nothing is computed: else all that
+    # stands below would move by one, and be drawn anew.
     slot = st.empty()
+    # A long computation gives up its turn early, and its end does so again: a stack
+    # releases once.
     turn = ExitStack()
 
     def waited_for() -> T:
@@ -216,10 +232,13 @@ def chosen_question(where: str, kinds: Collection[str] = KIND_WORDS) -> int | No
     settings = {}
     if len(numbers) <= _MOST_SIDE_BY_SIDE:
         widget = st.segmented_control
+        # A second click would else take the choice back, and no question would be
+        # looked at.
         settings["required"] = True
     take = partial(here.typed.__setitem__, "question")
     name = f"question-{where}"
     field(widget, "Question", name, chosen, take, options=options, **settings)
+    # The field above may have taken another number in this very run.
     chosen = here.typed.get("question", chosen)
     return int(chosen)
 
@@ -238,6 +257,7 @@ def planned_question(
     for other in range(whole):
         if other not in joint:
             before += 1
+    # The plan may be from before a mistake, and have fewer questions.
     return plan.questions[before] if before < len(plan.questions) else None
 
 
@@ -276,6 +296,8 @@ def design_step(survey: SurveyPlan) -> Step | None:
     label = f"Ask each person {each_in_words(survey.allocation.best_each)}"
     if design == "split":
         label = "Ask everybody everything"
+    # How many questions each person is asked goes back to the best number: one that was
+    # typed for the old design would stand.
     return label, session().document["survey"], {"design": design, "asked": ""}
 
 

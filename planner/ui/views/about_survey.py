@@ -34,6 +34,8 @@ def whole_survey(document: Document) -> None:
         if document["survey"].get("design") == "some-each":
             kept(st, document, "survey.asked")
         else:
+            # How many questions each is asked belongs to that design alone, and is
+            # refused beside another.
             document["survey"].pop("asked", None)
     _groups(document["survey"])
     _ledger()
@@ -129,6 +131,8 @@ def _take_ledger() -> None:
         return
     try:
         with as_file(file.name, file.getvalue()) as path:
+            # Written again from what was read: the session holds a ledger that has been
+            # checked.
             here.ledger = read_ledger(path).model_dump_json()
     except PlannerError as error:
         still = (

@@ -66,6 +66,7 @@ def results() -> None:
     if given is None or not reports:
         return
     uploads = [(file.name, file.getvalue()) for file in (given, *reports)]
+    # Counted anew in every run: nothing of a collection is remembered in the visit.
     with render.complaint(), as_files(uploads) as (params, *paths):
         parameters = read_parameters(params)
         table, said = _counted(parameters, paths)
@@ -200,6 +201,7 @@ def _beliefs(plan: QuestionPlan) -> None:
         "How likely somebody thought it, before seeing the report, that the person has one "
         "particular answer."
     )
+    # It stands in the address, so that a link shows somebody else the same belief.
     prior = st.slider(label, 1, 99, 10, key="prior", bind="query-params", help=meaning)
     every = plan.deployed.policy.names
     names = every[:_MOST_PAIRS]

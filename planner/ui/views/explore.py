@@ -40,12 +40,16 @@ from planner.ui.state import session
 from planner.ui.working import looked_at, remembered
 
 _CURVE = "the curve that would be seen"
+# Factors of all budgets, evenly spaced on a logarithmic axis; the one in the middle is
+# 1.
 _SCALES = np.geomspace(0.4, 2.5, 9)
 _FIRST_SCALES = _SCALES[::2]
 """Drawn at once, while the points between them are solved."""
 _TRIED_BUDGETS = np.geomspace(0.2, 8, 8)  # nats, at which channels are solved
 _WHILE_MOVING = 1e-3  # to which designs are solved while a hand moves
 _MOST_SLIDERS = 6
+# Ends of a slider: below them reports are nearly noise, and above them nearly the
+# answers.
 _NATS = 0.05, 10.0
 _SHARE_ENDS = 0.005, 0.995
 _SHARE_STEP = 0.005
@@ -197,6 +201,8 @@ class _Sliders:
     ) -> float:
         """A slider's value, ``now`` until it is moved; a share is shown in per cent."""
         start = now
+        # A slider shows ln 4 as 1.386, while the plan has all of its digits until
+        # somebody moves it.
         if step != 1:
             start = round(now, 3)
         start = min(max(start, ends[0]), ends[1])
@@ -207,6 +213,7 @@ class _Sliders:
         if value == start:
             return now
         if change.key:
+            # Steps add up in binary: ten digits drop what comes behind 0.15 by that.
             self.changes.append(change._replace(text=f"{value:.10g}"))
         return float(value)
 
@@ -244,6 +251,7 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
         return before, sliders.changes
     changed, mistakes = settle(cleaned(_changed(sliders.changes)))
     if changed is None:
+        # Each slider stays within its range, but two of them may not go together.
         raise mistakes[0].error
     questions = {asked.name: asked for asked in changed.questions}
     question = questions[plan.name]
@@ -346,6 +354,8 @@ def _rates(plan: QuestionPlan) -> AnswerRatePlan:
     """Who answers at other budgets, and errors there; channels are solved once for all moves."""
     part = plan.part
     rates = answer_rate_of(part)
+    # What was solved at the tried budgets holds wherever the question's own budget
+    # stands: it is left out of the key.
     alike = part.question.replacing(epsilon=1.0, mechanism="best")
     key = "channels", alike, part.share
     curve = remembered(key, lambda: channel_curve(rates.model, _TRIED_BUDGETS))
@@ -372,6 +382,7 @@ def _back() -> None:
 def _use(changes: list[_Change]) -> None:
     """Write what was moved to the survey; what was not stays as it was typed."""
     here = session()
+    # So that Undo takes these budgets back without what was typed before them.
     here.note()
     here.document = _changed(changes)
     here.revision += 1

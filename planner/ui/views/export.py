@@ -43,6 +43,7 @@ def page() -> None:
     _summary(plan)
     for question in plan.questions:
         sampling = question.fact(SamplingPlan)
+        # The parameters would else rely on a claim that nobody has made.
         if sampling is not None and not sampling.acknowledged:
             tick = f'Tick "I vouch for this" at {question.name!r} on the page Questions'
             st.warning(
@@ -123,6 +124,8 @@ def _questionnaire(plan: SurveyPlan, parameters: Parameters, stem: str) -> None:
         )
     data = parameters.to_json().encode()
     make = partial(questionnaire, plan.survey, data, where, round_number)
+    # Made with the page, unlike the files above: a wrong address is refused beside its
+    # field, not in a download.
     _offer("Questionnaire", f"{stem}-questionnaire.html", make())
     preview = partial(make, preview=True)
     render.drawer("Preview", "preview parameters", partial(_framed, preview))

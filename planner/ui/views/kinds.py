@@ -37,6 +37,7 @@ _MODELS: dict[str, tuple[str, dict[str, str]]] = {
     "normal": ("bell-shaped (normal)", {"mean": "5", "sd": "1.5"}),
     "histogram": (
         "in bins (histogram)",
+        # Edges of the bins, in nats, are one more than their shares.
         {"edges": "0; 1; 2; 4; 8", "shares": "0.1; 0.2; 0.4; 0.3"},
     ),
     "sample": ("an uploaded sample", {}),
@@ -148,6 +149,8 @@ def choose_anchor(document: Document, question: Document) -> None:
     for other in anchored(document):
         if other is not question:
             question["anchor"] = name_of(other)
+            # Some answer has to stand there; which one is true of everybody the author
+            # alone knows.
             question["known"] = "".join(answers_of(other)[:1])
             return
 
@@ -220,11 +223,13 @@ def sampling_fields(question: Document, number: int) -> None:
     sentence = ACKNOWLEDGEMENTS.get(str(view), "")
     label = f"I vouch for this: {sentence}"
     take = partial(_vouch, sampling, sentence)
+    # The view is in the key: a tick at one sentence must not appear at the other.
     field(st.checkbox, label, f"vouched-{view}-{number}", vouched(question), take)
 
 
 def _rely(sampling: Document, value: str) -> None:
     sampling["relies_on"] = value
+    # Whoever vouched for one view has not vouched for the other.
     sampling.pop("acknowledged", None)
 
 

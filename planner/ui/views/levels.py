@@ -24,6 +24,7 @@ from planner.ui.state import Session, session
 
 MOST_PASTED = 100
 """Levels from one paste: more are a list in the wrong column, and are refused."""
+# Each row is several widgets, and all of them are sent anew in every run.
 _MOST_SHOWN = 25
 _BLANK_ROWS = 2
 """Below the levels: who types faster than a busy machine answers finds the next row there."""
@@ -33,6 +34,7 @@ _WIDTHS = {"name": 2.0, "epsilon": 1.0, "items": 3.6, "item_count": 1.7}
 _USUAL_WIDTH = 1.1
 _MEANING_WIDTH = 2.2
 _REMOVE_WIDTH = 0.4
+# The key of a field as the script in the page finds it, with the revision at its end.
 _FIELD = re.compile(
     r"level-(?P<number>\d{1,4})-(?P<row>\d{1,5})-(?P<key>[a-z_]+)(-\d+)?"
 )
@@ -90,6 +92,7 @@ def _first_shown(rows: int, number: int) -> int:
     typed = session().typed
     key = f"levels-from-{number}"
     shown = typed.get(key, 0)
+    # Rows may have been taken out since it was chosen.
     if shown not in names:
         shown = 0
     take = partial(typed.__setitem__, key)
@@ -147,6 +150,8 @@ def _cell(
         placeholder = "needed"
     label = cell.short_label
     if not with_labels:
+        # Nobody sees this label, but it is read aloud, and all rows would sound the
+        # same.
         label = f"{label}, row {row + 1}"
     field(
         slot.text_input,
@@ -217,6 +222,7 @@ def take_paste(here: Session, text: str, field_name: str) -> None:
         _take(question, row, "items", pasted[0]["items"])
     else:
         start = min(row, len(rows))
+        # As in a spreadsheet, what is pasted replaces as many rows as it has.
         rows[start : start + len(pasted)] = [
             {key: cell for key, cell in level.items() if cell} for level in pasted
         ]
@@ -235,6 +241,7 @@ def listed_numbers(question: Document) -> list[str]:
     sentences = []
     for level in islice(texts_of(question.get("level", ())), _MOST_SHOWN):
         digits = level["items"].replace(",", "").strip()
+        # Nine digits tell whether it is more than 1, however long the text is.
         if digits.isdecimal() and int(digits[:9]) > 1 and not level["item_count"]:
             sentences.append(
                 f"Level {level['name']!r} has one answer, called {level['items'].strip()}. If that "

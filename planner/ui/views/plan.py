@@ -59,6 +59,8 @@ def page() -> None:
         blocks = remembered(("blocks", plan), first)
         render.render(block for block in blocks + shared if block.rank != "details")
         if not result.mistakes:
+            # A button would change the document by figures of what it was before the
+            # mistake.
             _offer(_step(survey, plan, question_at(number)))
         render.render(said([others_sentence(plan)]))
         _picture(plan)
@@ -89,6 +91,8 @@ def _step(survey: SurveyPlan, plan: QuestionPlan, question: Document) -> Step | 
                 return None
             needed.append(target.users)
     if needed:
+        # Errors fall with the number of people, so that the largest number meets every
+        # target.
         most = f"{max(needed):,}"
         return f"Ask {most} people", session().document["survey"], {"users": most}
     return _mechanism_step(plan, question)
@@ -99,6 +103,8 @@ def _mechanism_step(plan: QuestionPlan, question: Document) -> Step | None:
     if "anchor" in question:  # it has the mechanism of its question
         return None
     for option in plan.found:
+        # A difference within what solvers leave undecided is no reason to change
+        # anything.
         if option.against < -SAME_ERROR and not option.compared:
             if option.by_level > plan.planned.by_level:
                 return None
@@ -125,6 +131,8 @@ def _picture(plan: QuestionPlan) -> None:
 
 
 def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates]:
+    # Always the same draw: a picture that changes at every visit would seem to report
+    # something new.
     rng = np.random.default_rng(1)
     asked = plan.deployed
     everybody = plan.part.everybody

@@ -79,6 +79,7 @@ _PAIRS = {"min": "the smaller of the two", "avg": "the average of the two"}
 def page() -> None:
     """Show what is asked for editing, and at once what it costs."""
     here = session()
+    # Slots of the run before are gone from the page: what is written into them is lost.
     here.message_slots = {}
     purpose = "What you ask, of how many people, and how much each answer may reveal."
     if not here.introduced:
@@ -86,6 +87,8 @@ def page() -> None:
     render.header("Questions", purpose)
     if not here.introduced:
         _introduction()
+    # Places stand in the order of reading, and are filled in the order in which things
+    # are known: figures stand above the fields that they depend on.
     survey_row = st.container()
     figures = st.container(key="figures")
     number = chosen_question("questions") or 0
@@ -102,6 +105,7 @@ def page() -> None:
             st.button("Remove this question", on_click=_remove, args=(number,))
     sharing = st.container(key="sharing-costs")
     _drawers(question, number, is_part=is_part)
+    # After all fields, as some of them may have changed the document in this run.
     planned = result()
     plan = planned_question(planned.plan, number)
     with messages:
@@ -227,6 +231,8 @@ def _survey(question: Document, number: int, *, is_part: bool) -> None:
     kept(people, document, "survey.users")
     if not repeats:
         return
+    # Once a question is asked a single time, the rest of what was typed of its rounds
+    # would be refused as incomplete.
     if "count" not in question.get("rounds", {}):
         question.pop("rounds", None)
     label = "Times asked"
@@ -250,6 +256,7 @@ def _remove(number: int) -> None:
 
 def _look_at(number: int) -> None:
     session().typed["question"] = number
+    # Keys of fields hold the number of a question, which may be another one by now.
     session().revision += 1
 
 
@@ -302,6 +309,7 @@ def _take_kind(question: Document, number: int, kind: str) -> None:
     if not others:  # a pair needs a second question
         document["question"].append(new_question(names_of(document)))
         others = [len(document["question"]) - 1]
+    # Sorted, so that the pair is the same whichever of the two was joined to the other.
     ask_together(document, sorted((number, others[0])))
 
 
@@ -365,6 +373,8 @@ def _protected(question: Document, number: int) -> None:
     before = (
         rule if rule in choices else "min"
     )  # the average protects every answer, too
+    # A kind without one-sided budgets has nothing to choose, unless a file says
+    # otherwise: that stays in sight.
     if "against" not in form_of(question).columns and before == "min":
         return
     take = partial(question.__setitem__, "rule")
@@ -405,6 +415,7 @@ def _options(question: Document, number: int, *, is_part: bool) -> None:
 def _mechanism(question: Document, number: int) -> None:
     """What it can be deployed with; the first is the usual one."""
     plan = planned_question(session().planned, number)
+    # The last plan may be of another kind, whose mechanisms are not this one's.
     if plan is None or plan.question.kind != kind_of(question):
         return
     names = plan.kind.mechanisms(plan.question)

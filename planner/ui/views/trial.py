@@ -109,6 +109,8 @@ def _run(settings: _Settings) -> None:
     elif finished is None or finished[0] != settings:
         # A click stops the run below.
         st.button("Cancel", on_click=typed.update, args=(cancel,))
+        # Cancel ends this run before the assignment, so that nothing is kept of half a
+        # simulation.
         typed["t-trial"] = settings, _simulated(settings)
         st.rerun()  # which takes the button and the bar away
     if finished is not None:
@@ -141,7 +143,10 @@ def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
     fill = partial(render.render, simulation_blocks(trial, results)[1:])
     render.drawer("Details: mechanisms compared", "trial-details", fill)
     render.section("One survey: true and estimated")
+    # A button is True in the one run after its click, and counts as 1.
     typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
+    # Of both numbers: another draw is another survey, and coming back to the page shows
+    # the same one.
     rng = np.random.default_rng((settings.seed, typed["t-draw"]))
     drawn, alt, said = one_survey(trial, trial.one(trial.names[0], rng))
     render.chart(drawn, "one-survey", alt)
@@ -187,6 +192,8 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
         "A person a row, in a column of answers: text with any delimiter, JSON lines, Parquet "
         "or Excel. Or transactions (.dat, .data, .txt): a person's items on each line."
     )
+    # Answers to choose and numbers are different files; among questions of one sort the
+    # upload stays.
     key = f"t-file-{not plan.question.levels}"
     file = st.file_uploader("Answers", list(SUFFIXES), key=key, help=what_it_is)
     if file is None:
@@ -239,6 +246,8 @@ def read_answers(
     reading = _reading()
     with as_file(name, data) as path:
         column = _marked(_column(path, question, reading))
+        # By its content, since a file is often mended and uploaded again under its
+        # name.
         key = ("read", hashlib.sha256(data).hexdigest(), name, column, reading)
         known = session().remembered(key, partial(read_known, path, column, reading))
     st.caption(known.said)
@@ -268,6 +277,8 @@ def _column(path: Path, question: Question, reading: Reading) -> AnswerColumn:
     column = question.answer_column
     name = column.names[0]
     header = open_table(path, reading, column.names).header
+    # Nothing is left to choose where the survey's file says it, or where there is one
+    # column.
     if column.ticked or column.joined or header == [column.name]:
         return column
     usual = name
