@@ -159,6 +159,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     report_files = [path for path in reports if path.is_file()]
     require_apart(out, [params, *report_files])
     if checkpoint is None and out is not None and out != DASH:
+        # Whoever writes a file can go on after an interruption without having asked for
+        # it.
         checkpoint = out.with_name(out.name + ".checkpoint")
     # What has its progress beside it goes on, and is written again.
     goes_on = checkpoint is not None and checkpoint.exists()
@@ -171,6 +173,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     parameters = parameters_of(params)
     sizes = _sizes_of_sets(parameters, set_sizes or ())
     check_set_sizes(parameters, sizes)
+    # A misspelt group would else be found when all reports are counted.
     _require_group(parameters, by)
     # Read before anything is counted, which may take long: a wrong formula is refused at once.
     regression = formulas.read_model(model, link, parameters) if model else None
@@ -216,6 +219,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     show(blocks, document, json=json_output)
     if out is not None and not json_output:
         say(f"All {len(estimates):,} estimates written to {out}")
+    # A script sees by the code that estimates are of some of the files alone, although
+    # the command has succeeded.
     if collection.quarantined:
         raise typer.Exit(QUARANTINED)
 
@@ -267,6 +272,8 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     _check_aggregate(confidence, None)
     require_apart(report, [survey, data])
+    # Asked before planning, which may take minutes: a page that exists is not to be
+    # refused after them.
     settle_outputs(report, force=force, json=json_output)
     asked = survey_of(survey)
     with working(f"planning {asked.name}"):

@@ -125,11 +125,15 @@ class HistogramPreferences(Description):
     def _above(self) -> Array:
         """Share of the people above each edge."""
         # Summed from the top, so that the last edge has exactly 0 above it.
+        # Shares or numbers of people serve alike, as the whole is divided out in the
+        # next line.
         above = np.cumsum([0.0, *self.shares[::-1]])[::-1]
         return above / above[0]
 
     def answer_rate(self, epsilon: ArrayLike) -> Array:
         """Share of people who answer at each budget, in the budgets' shape."""
+        # Within a bin preferences are taken as spread evenly: the rate is linear
+        # between edges.
         return np.interp(np.asarray(epsilon), self.edges, self._above)
 
     def quantile(self, share: ArrayLike) -> Array:
@@ -160,6 +164,8 @@ class EmpiricalPreferences(Description):
         """With the values of the file that a survey's file names, and of its column."""
         if type(table) is not dict or "file" not in table:
             return table
+        # Which of the two would be planned for? A file that changed since would be
+        # overruled in silence.
         if "values" in table:
             reason = 'a sample needs one of "file" and "values", not both'
             remedy = "Keep one."
@@ -230,6 +236,8 @@ def read_preferences(
         if number is not None:
             numbers.append(number)
     without = len(budgets_read) - len(numbers)
+    # Somebody who named no budget is neither one who takes any nor one who takes none:
+    # the owner has to say which.
     if without:
         reason = f"{counted(without, 'row')} without a number"
         raise FileError(path, reason, "Leave them out.")
@@ -276,6 +284,7 @@ class AssumedSets(Description):
             given = (self.sizes, self.pilot)
             remedy = "A pilot's file has the sizes."
             raise InputError("(sizes, pilot)", given, "one of the two", remedy)
+        # If nobody has an item, there is no length to pad to.
         if self.sizes and not any(self.sizes[1:]):
             remedy = "Give the share of people with 0, 1, 2, ... items, in this order."
             raise wrong(self.sizes, "above 0 for some set with items", remedy, "sizes")
@@ -301,6 +310,7 @@ class AssumedSets(Description):
         """The moments at one or many padding lengths, at least 1, for levels of so many items."""
         items = int(item_counts.sum())
         size = np.arange(1.0, self._shares.size)
+        # Sets without items have nothing to lose, and are left out of all sums.
         members = self._shares[1:] * size  # per person, in sets of this size
         # Over members of sets, and below over the people who have them.
         sums = SumsBySize.of(size, members).at(length)

@@ -150,6 +150,8 @@ def _ends(names: Sequence[str], asked: Asked) -> Sequence[str]:
     most = _answers_among(names, asked)
     for separator in _SEPARATOR.finditer(names[0]):
         beginning = names[0][: separator.end()]
+        # Longer beginnings contain this one, so that none of them is common to all
+        # either.
         if not all(name.startswith(beginning) for name in names):
             break
         ends = [name[separator.end() :].strip(" ]") for name in names]

@@ -90,8 +90,11 @@ class Survey(Description):
             names.append((("question", i, "name"), question.name))
         require_distinct(names)
         self._check_differences()
+        # Before questions are joined, as a part of a joint question can have no anchor
+        # and is still told apart here.
         self._anchor()
         self._join()
+        # Both would weigh the same people, and twice.
         if self.weights and self.population:
             remedy = "Give one of the two: a weight is what one person counts for."
             raise wrong("given", "left out beside weights", remedy, "population")
@@ -107,6 +110,7 @@ class Survey(Description):
         parts = dict(self.weights or self.population)
         if not parts:
             return
+        # The key names no group: its values say which one is meant.
         for listed in self.named_groups.values():
             if set(listed) == set(parts):
                 return
@@ -169,12 +173,15 @@ class Survey(Description):
                 settled.append(self._anchored(i, question, fitting))
             else:
                 settled.append(question)
+        # The model is frozen for its users; here it is still being made.
         self.__dict__["questions"] = tuple(settled)
 
     def _anchored(
         self, i: int, anchor: Question, fitting: Mapping[str, Question]
     ) -> Question:
         """An anchor with the answers of its question, which is one of the ``fitting`` ones."""
+        # Attention is measured on the very people whose answers it corrects, and other
+        # designs would ask others.
         if self.design != "split":
             allowed = "split, where a question is an anchor"
             remedy = "Whoever answers a question must answer its anchor."
@@ -194,6 +201,7 @@ class Survey(Description):
             error = InputError.unknown("known", known, items, remedy)
             raise at("question", i, "known", error=error)
         written = listed_items(anchor.levels)
+        # A survey that was written out has them, and is read again as an equal one.
         if written and written != items:
             remedy = "Leave them out: an anchor has the answers of its question."
             raise wrong(written, f"those of {name!r}", remedy, "question", i, "level")
