@@ -39,6 +39,7 @@ from planner.survey.reading import AnswerFile
 from planner.survey.survey import Survey
 from planner.survey.tables import Reading
 
+# An int32 in this machine's byte order; it never leaves the temporary file.
 _CODE_BYTES = 4  # of the number of a group's value, beside a report
 _BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written
 
@@ -93,6 +94,8 @@ def perturb_file(
     paths = _paths(out, laws)
     groups = _groups_of_rows(parameters, paths)
     file = AnswerFile(data, _columns(parameters, laws, groups, survey), reading)
+    # A wrong answer in the last row must not leave reports of the first rows behind: a
+    # second run would draw for these people again.
     for _ in file.blocks():
         """Every answer is checked before anything is drawn."""
     if out not in paths.values():
@@ -107,6 +110,8 @@ def perturb_file(
         try:
             drawn: dict[Key, IO[bytes]] = {}
             for key, path in paths.items():
+                # Beside the output, since the system's own temporary folder may be
+                # small, in memory, or on a disk that others read.
                 drawn[key] = stack.enter_context(TemporaryFile(dir=path.parent))
             for block in file.blocks():
                 answers = _of_those_asked(parameters, laws, block[: len(laws)])
@@ -116,6 +121,8 @@ def perturb_file(
             for key, path in paths.items():
                 question, _ = key
                 size = parameters.question(question).size
+                # Reports are written after all of them are drawn: only then can they be
+                # shuffled over the whole file.
                 written[path] = _write(drawn[key], writers[key], size, len(groups))
         except OSError as error:
             raise unwritable(out, error) from error
@@ -157,6 +164,8 @@ def _write(
     """Write the reports of a temporary file, each of so many bytes, and say how many they are."""
     written = 0
     for rows in _shuffled(drawn, size + _CODE_BYTES * groups):
+        # The numbers stand behind a report of any length, and only a contiguous copy
+        # can be viewed as int32.
         numbers = np.ascontiguousarray(rows[:, size:]).view(np.int32)
         reports = np.ascontiguousarray(rows[:, :size])
         writer.write(reports, numbers.reshape(len(rows), groups))
@@ -177,6 +186,8 @@ def _of_those_asked(
     if drawing is None:
         return block
     answers = [list(codes) for codes in block]
+    # From the operating system, as in a collection: whoever knew the seed would know
+    # which questions a person was left out of.
     words = system_words().half(len(block[0])).tolist()
     for person, word in enumerate(words):
         questions = drawing.asked(word)
@@ -249,6 +260,8 @@ def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:
     """In an order of their own: joined by rows, a person's reports would say who answered what."""
     count = file.tell() // size
     file.flush()
+    # Sorting by 64 random bits is a uniform order unless two keys are equal; of a
+    # million people that has probability 3e-8.
     keys = system_words().raw(count)
     order = np.argsort(keys)
     step = max(1, _BLOCK_BYTES // size)
@@ -296,6 +309,7 @@ class _LineWriter:
                 self._parameters,
                 self._question,
                 row.tobytes(),
+                # As a client draws it; a counter as the id would undo the shuffle.
                 system(8).hex(),
                 self._round,
             )
@@ -305,6 +319,8 @@ class _LineWriter:
             line = report.to_json().removesuffix("}") + group_ending(group)
             self._lines.append(line + "\n")
             self._bytes += len(self._lines[-1].encode())
+            # Found while writing: the size of the group's text differs from line to
+            # line. Nothing is left behind, as the file is written at the end.
             if self._bytes > MAX_JSON_BYTES:
                 reason = f"would have more than {MAX_JSON_BYTES} bytes, which no collector reads"
                 raise FileError(self._path, reason, "Write a .parquet file.")
@@ -335,11 +351,15 @@ def reports_by_round(
     if law.again is None:
         reports = law.draw_many(codes, words)
         return dict(zip(law.rounds, reports, strict=True))
+    # The answers of a pilot stay the same, so that each person has one value, and is
+    # active in every round or in none.
     part_of = words.below(law.again.parts, len(codes))
     if law.blanks:
         # One person in so many has a report of the value, the others a blank, in each round.
         (rows,) = law.draw_many(codes, words)
         active = (part_of == 0)[:, None]
+        # A blank is all zeros behind its first byte, as the client writes it; otherwise
+        # its bytes would tell what was drawn.
         lasting = np.hstack([active.astype(np.uint8), rows * active])
         return dict.fromkeys(law.rounds, lasting)
     by_round: dict[int | None, Reports] = {}

@@ -45,7 +45,11 @@ if TYPE_CHECKING:
     from planner.survey.survey import Survey
     from planner.survey.values import GroupValues
 
+# The least and the largest word, the one after the least, and one with the highest bit
+# alone: where a client without unsigned 32-bit numbers goes wrong.
 _DRAWN_WORDS = (0, 1, 2**31, 2**32 - 1)
+# A name beyond ASCII, with a newline, and one that looks like a number: what clients in
+# other languages encode in other ways.
 _USERS = ("ada", "é\n", "0")
 _VECTOR_FORMAT = "ldp-planner-vectors"
 # The entropy of a vector begins so: words that draws reject, and words that they surely take.
@@ -101,6 +105,8 @@ class Parameters:
         for name, parts in self.joint.items():
             answers_of_parts = [part.answers for part in parts]
             cells = map(JOINED.join, product(*answers_of_parts))
+            # As sorted lists, so that an answer that stands twice is seen as well; a
+            # set would hide it.
             if sorted(items.get(name, [])) != sorted(cells):
                 reason = f"joint: the answers of {name!r} are not the pairs of its questions' ones"
                 raise FileError(source, reason, EXPORT_REMEDY)
@@ -241,6 +247,8 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
     >>> with TemporaryDirectory() as folder:
     ...     write_parameters(f"{folder}/p.json", parameters)
     """
+    # The document is a dictionary and may have been changed since it was proven; a
+    # wrong hash would be found by each client, after the file was sent out.
     if content_hash(parameters.document) != parameters.document["hash"]:
         remedy = "Build the file anew."
         raise InputError("hash", parameters.hash, "the content's hash", remedy)
@@ -290,6 +298,8 @@ def parameters_from_mechanisms(
 
     questions = questions or survey.questions
     names = [question.name for question in questions]
+    # Names that are too many are refused like those that lack: a mechanism without a
+    # question is most likely a misspelt one.
     if sorted(names) != sorted(mechanisms):
         allowed = f"one for each of {sorted(names)}"
         remedy = "Give a mechanism for each question of the survey, by its name."
@@ -308,6 +318,8 @@ def parameters_from_mechanisms(
         laws.append(law_of(question, mechanisms[question.name]).document())
         if len(question.together) > 1:
             joint.append(_joint(question))
+        # Where one question alone is exported, the anchor may stand without the
+        # question that it corrects.
         if question.anchor_of in mechanisms:
             anchors.append(_anchor(question))
     document["questions"] = laws
@@ -374,6 +386,8 @@ def _parts_of(
 ) -> list[float]:
     """What each value counts for, in their order; empty if it is stated of another variable."""
     parts = dict(stated)
+    # Parts of another variable's values are no error here: a survey states its weights
+    # once, of one variable.
     if set(parts) != set(values):
         return []
     return [parts[value] for value in values]

@@ -42,9 +42,15 @@ UNSEEN = (
     "its ids hide beyond single bits, or that its randomness is computed from a secret key and the "
     "id, so that whoever has the key reads the answer."
 )
+# An audit of many reports asks in several starts, so that a client need not have all of
+# its lines in memory.
 _AUDIT_BYTES = 2**24  # of lines from one start
+# Four times as many add a quarter to the variance of a comparison; more would take
+# longer and find hardly more.
 _HONEST = 4  # times as many reports are drawn from the integers
 _REPEATED = 2000  # reports of each answer that are asked for again
+# A two-sided normal chance of 0.3 per cent: far above what any single one of the tests
+# may err by.
 _PLAINLY = 3.0  # standard errors that no test takes for a fault
 _MOST_ASKED = 50  # answers of a file
 _MOST_TRIED = 100  # cells of an answer, the farthest first
@@ -140,11 +146,15 @@ def audit_client(
     # The same answers to two starts: equal reports show a seed that is fixed.
     again = order[: min(block, _REPEATED * len(run.asked))]
     try:
+        # The same order to two starts: line by line, equal reports then show a restart
+        # from the same state.
         run.repeats(run.count(box, again), run.read(box, again)[0], again)
         for start in range(again.size, order.size, block):
             run.count(box, order[start : start + block])
         faults, tests, visible = run.judged(1 - confidence)
     except _Malformed as fault:
+        # A line that is not a report's own form ends the audit: what can be hidden in
+        # it needs no statistics.
         faults = (str(fault),)
         tests = 0
         visible = 1.0
@@ -220,6 +230,8 @@ class _Attempt:
             report = self._parsed(line, number)
             payloads.append(report.payload)
             ids.append(bytes.fromhex(report.report_id))
+            # All ids are kept, since a repeated id loses a report for the collector,
+            # and a repeat may be millions of lines away.
             self._ids.add(report.report_id)
         self._asked_of += len(ids)
         return rows_of(payloads), rows_of(ids)
@@ -234,8 +246,12 @@ class _Attempt:
             except InputError as error:
                 fault = f"No client as promised reports so: {error.reason}."
                 raise _Malformed(fault) from error
+            # Ids must be independent of answers: one bit that leans with the answer
+            # betrays it, however well the report hides it.
             self._id_bits[x] += _ones(ids[mine])
             self._users[x] += mine.sum()
+            # As many at a time as the client's own, so that honest reports need no more
+            # memory.
             for _ in range(_HONEST):
                 self._honest[x] += self._features(self._drawn([code] * int(mine.sum())))
         return rows
@@ -252,6 +268,8 @@ class _Attempt:
     def judged(self, error: float) -> tuple[tuple[str, ...], int, float]:
         """Faults, number of tests, and the deviation of a chance that is found."""
         # Each may err by its part of the whole error (Bonferroni).
+        # By the union bound the chance of any false alarm is at most the sum of the
+        # tests' own, whatever their dependence.
         tests = self._seen.size + self._id_bits.size + 2
         error /= tests
         n = self._users
@@ -259,21 +277,28 @@ class _Attempt:
         seen = (self._seen, n)
         faults = self._strange("a bit or cell", seen, (self._honest, honest_n), error)
         # Bits of an answer's ids against those of all others: ids depend on no answer.
+        # Not against one half: a client may make ids in another way than by fair bits,
+        # as long as they say nothing of the answer.
         id_bits_of_others = self._id_bits.sum(axis=0) - self._id_bits
         others = (id_bits_of_others, n.sum() - n)
         faults += self._strange("a bit of the id", (self._id_bits, n), others, error)
         same, pairs = self._agreeing.tolist()
         by_chance, honest_pairs = self._honest_agreeing.tolist()
+        # Fewer repeats than by chance are no fault of a seed; only more are.
         more_often = same / pairs > by_chance / honest_pairs
         if more_often and fisher_p_value(same, pairs, by_chance, honest_pairs) < error:
             fault = (
                 "Reports repeat after a restart: the seed is fixed, they hide nothing."
             )
             faults.append(fault)
+        # No test: among a million ids of 64 random bits a repeat has a chance below 1
+        # in 10^7.
         if len(self._ids) < self._asked_of:
             faults.append("Ids repeat: a collector counts but one of such reports.")
         share = self._honest / honest_n
         # Of the difference of the client's share and the honest one, which has more reports.
+        # The worst cell's, with the honest share in place of the true one; the honest
+        # reports' own variance adds a quarter of it.
         variance = float((share * (1 - share) / n).max()) * (1 + 1 / _HONEST)
         spread = sqrt(variance)
         # A deviation is found with probability 0.9 if it exceeds both quantiles, in
@@ -301,6 +326,8 @@ class _Attempt:
         """How many reports have each bit and cell; the same of those with an odd number of ones."""
         # Chances of single bits do not show how bits depend on each other; odd reports do.
         odd = np.bitwise_count(rows).sum(axis=1) % 2 == 1
+        # The number of odd reports is a feature of its own: it may be off where every
+        # bit and cell keeps its chance.
         features = [np.array([odd.sum()])]
         for reports in (rows, rows[odd]):
             counter = self._law.shape.counter()
@@ -318,10 +345,14 @@ class _Attempt:
         (other, m) = honest
         # Normal scores say which cells to test; among these Fisher's exact test decides.
         share = (ones + other) / (n + m)
+        # The bound keeps a cell that is never or always set from dividing by zero; its
+        # distance is 0 then.
         spread = np.sqrt(np.maximum(share * (1 - share), 1e-300) * (1 / n + 1 / m))
         far = np.abs(ones / n - other / m) / spread
         faults = []
         for x, answer in enumerate(self.asked):
+            # The exact test takes far longer than the score, so that only the farthest
+            # cells are given to it. Leaving cells out adds no false alarm.
             for cell in np.argsort(-far[x], kind="stable")[:_MOST_TRIED]:
                 hits = int(ones[x, cell])
                 draws = int(n[x, 0])
@@ -338,6 +369,8 @@ class _Attempt:
 
 def _different(answers: Iterable[Answer]) -> list[Answer]:
     """Each answer once, in their order; lists among them, which nothing hashes."""
+    # By their text, in which 1, 1.0 and True differ, although Python takes them for
+    # equal.
     return list({repr(answer): answer for answer in answers}.values())
 
 
@@ -357,5 +390,9 @@ def fisher_p_value(hits: int, draws: int, others: int, other_draws: int) -> floa
     """Fisher's exact test, both sides: that two shares are of one probability."""
     from scipy.stats import hypergeom
 
+    # Given how many of all reports have the bit, the number among the client's is
+    # hypergeometric if both have one chance (Fisher, 1935).
     law = hypergeom(draws + other_draws, hits + others, draws)
+    # Twice the smaller tail, at most 1: the common way to two sides, which never errs
+    # more often than stated.
     return min(1.0, 2 * float(min(law.cdf(hits), law.sf(hits - 1))))

@@ -79,6 +79,8 @@ class CommandBox:
             too long.
         """
         most = (longest + 1) * len(answers)
+        # Files, not pipes: a command that writes before it has read everything would
+        # wait for us while we wait for it.
         with TemporaryFile() as asked, TemporaryFile() as out, TemporaryFile() as said:
             text = "".join(
                 json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers
@@ -86,6 +88,8 @@ class CommandBox:
             asked.write(text.encode())
             asked.seek(0)
             call = list(self.command)
+            # A child that starts a session of its own leaves the group, but it inherits
+            # the environment, where this stands.
             mark = secrets.token_hex(16)
             environment = os.environ | {_MARK: mark}
             try:
@@ -95,6 +99,8 @@ class CommandBox:
                     stdout=out,
                     stderr=said,
                     env=environment,
+                    # A session makes a new process group with the command's number, by
+                    # which all of its children can be ended at once.
                     start_new_session=True,
                 )
             except OSError as error:
@@ -109,10 +115,13 @@ class CommandBox:
                 _end(process, f"{_MARK}={mark}".encode())
             out.seek(0)
             written = out.read(most + 1)
+            # Only the end is read, since a command may complain in every line.
             said.seek(max(0, _size(said) - _LONGEST_COMPLAINT))
             last_line = (
                 said.read().decode(errors="replace").strip().split("\n")[-1].strip()
             )
+        # The lines are compared byte for byte later, so that they are not split at
+        # other ends than the newline.
         lines = written.split(b"\n")
         del lines[-1]  # empty, or a line that is not finished
         if len(lines) != len(answers) or len(written) > most:
@@ -132,10 +141,14 @@ class CommandBox:
         while _runs(process) and _size(out) <= most and _size(said) <= _MOST_SAID:
             if time.monotonic() >= deadline:
                 return missing > 0
+            # At a position: the command writes on through the same open file, and a
+            # seek of ours would move its place.
             while part := os.pread(out.fileno(), _READ_BYTES, seen):
                 seen = seen + len(part)
                 missing = missing - part.count(b"\n")
             if missing <= 0:
+                # What comes after the last line would be a line too many, so that a
+                # little time is left for it to show.
                 deadline = min(deadline, time.monotonic() + _SECONDS)
             time.sleep(_POLL)
         return False
@@ -162,6 +175,7 @@ def _end(process: _Process, mark: bytes) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    # Until none is left: a process may start another one between the look and the end.
     while left := _marked(mark):
         for number in left:
             with suppress(ProcessLookupError):
@@ -171,6 +185,8 @@ def _end(process: _Process, mark: bytes) -> None:
 
 def _marked(mark: bytes) -> list[int]:
     """The processes that were started with the mark, on Linux."""
+    # The environment at the start stands in /proc/<pid>/environ for processes of the
+    # same user.
     processes = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # another user's, or gone

@@ -26,6 +26,8 @@ COMPARED_CELLS = 256
 
 _FAN_OUT = 4  # Cormode et al. find 4 to 5 best
 _LEVELS = 4  # 4^4 = 256
+# Reports are real numbers, and EMS needs them in cells: here four times as many as are
+# estimated.
 _WAVE_REPORTS = 1024  # cells of Square Wave's reports
 _REPEATS = 5
 _SEED = 20200614
@@ -48,11 +50,15 @@ def square_wave_curve(
     chance_near = 2 * reach * odds / (2 * reach * odds + 1)
     density = 1 / (2 * reach * odds + 1)
     anywhere = rng.random(numbers.size)
+    # Outside of the near interval there is as much room on both sides as the range has:
+    # a uniform number below the true one moves down by b, another up by b.
     far = np.where(anywhere < numbers, anywhere - reach, anywhere + reach)
     near = numbers + rng.uniform(-reach, reach, numbers.size)
     reports = np.where(rng.random(numbers.size) < chance_near, near, far)
     edges = np.linspace(-reach, 1 + reach, _WAVE_REPORTS + 1)
     middles = (np.arange(COMPARED_CELLS) + 0.5) / COMPARED_CELLS
+    # A report's cell may be near in part; the law of a cell needs the length of what is
+    # near.
     upper = np.minimum(edges[1:], middles[:, None] + reach)
     lower = np.maximum(edges[:-1], middles[:, None] - reach)
     overlap = np.maximum(upper - lower, 0)
@@ -70,6 +76,8 @@ def hierarchy_curve(numbers: Array, epsilon: float, rng: np.random.Generator) ->
     """
     cell = (numbers * COMPARED_CELLS).astype(np.int64)
     level_of = rng.integers(1, _LEVELS + 1, numbers.size)
+    # OUE of Wang et al. (USENIX Security 2017): a one is reported as one with chance
+    # 1/2, a zero with 1 / (e^eps + 1).
     chance_of_other = 1 / (np.exp(epsilon) + 1)
     shares = []
     for level in range(1, _LEVELS + 1):
@@ -80,15 +88,23 @@ def hierarchy_curve(numbers: Array, epsilon: float, rng: np.random.Generator) ->
         true_ones = rng.binomial(people, 0.5)
         false_ones = rng.binomial(users - people, chance_of_other)
         ones = (true_ones + false_ones) / users
+        # The unbiased share: (f - q) / (p - q) with p = 1/2.
         shares.append((ones - chance_of_other) / (0.5 - chance_of_other))
     for level in range(_LEVELS - 2, -1, -1):  # from the leaves up
         leaves = _FAN_OUT ** (_LEVELS - level)
+        # Hay et al. (2010), section 4.1: the variance-weighted mean of a node's own
+        # estimate and its children's sum. With B children, a node of height h (1 of a
+        # leaf) has the weight (B^h - B^(h-1)) / (B^h - 1).
         weight = (leaves - leaves // _FAN_OUT) / (leaves - 1)
         children = shares[level + 1].reshape(-1, _FAN_OUT).sum(axis=1)
         shares[level] = weight * shares[level] + (1 - weight) * children
+    # The root is everybody, a share of 1 that is known without a report: what is
+    # missing is spread evenly.
     consistent = shares[0] + (1 - shares[0].sum()) / _FAN_OUT
     for level in range(1, _LEVELS):  # and down again
         children = shares[level].reshape(-1, _FAN_OUT)
+        # What a parent has beyond its children is spread evenly on these, which is the
+        # least-squares solution.
         missing = consistent - children.sum(axis=1)
         consistent = (children + missing[:, None] / _FAN_OUT).ravel()
     return np.append(rising(np.cumsum(consistent)[:-1]), 1.0)
@@ -107,6 +123,8 @@ def hump(people: int, rng: np.random.Generator) -> Array:
 
 def spikes(people: int, rng: np.random.Generator) -> Array:
     """Numbers of people half of whom are within a hundredth of one of five."""
+    # Round numbers, as people give them, are what smoothing flattens: the hard case for
+    # a smoothed curve.
     centers = rng.choice(
         [0.1, 0.25, 0.4, 0.75, 0.9], people, p=[0.3, 0.2, 0.2, 0.2, 0.1]
     )

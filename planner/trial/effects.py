@@ -197,9 +197,11 @@ class KnownPeople:
             patterns = _patterns(
                 list(groups.values()), block[len(laws) :], len(block[0])
             )
+            # The blocks' further columns are the groups, which have no law.
             for law, codes in zip(laws, block, strict=False):
                 for pattern, code in zip(patterns, codes, strict=True):
                     if pattern is not None and code is not LEFT_OUT:
+                        # Sets are lists, which no dictionary takes as keys.
                         answer = tuple(code) if law.asked.several else code
                         counted[law.name][pattern, answer] += 1
         cells = {}
@@ -272,6 +274,8 @@ def effect_power(
     if people is not None:
         remedy = "Leave it out to take those of the file."
         whole_number("people", people, 2, MAX_COUNT, remedy=remedy)
+    # A stream of its own for each collection, so that more of them leave the first ones
+    # as they are.
     generators = spawn(inputs.generator(rng), collections)
     effects: list[EffectPower] = []
     unfitted: dict[tuple[str, str], int] = {}
@@ -303,6 +307,8 @@ def _patterns(
         return [()] * people
     patterns: list[Group | None] = []
     for codes in zip(*block, strict=True):
+        # Whoever has no group has no place in the model's sums, and is left out as the
+        # collector would leave their report out.
         if LEFT_OUT in codes:
             patterns.append(None)
             continue
@@ -313,6 +319,8 @@ def _patterns(
 
 def _cells(counted: Mapping[tuple[Group, Code], int]) -> _Cells:
     """From how many people have each pattern and answer."""
+    # In one order, so that a seed draws the same collections whatever order the file's
+    # rows have.
     patterns = sorted({pattern for pattern, _ in counted})
     number_of = {pattern: number for number, pattern in enumerate(patterns)}
     pattern_of = []
@@ -397,11 +405,14 @@ class _QuestionTrial:
                 continue
             outcome = outcome_of(law, name)
             if outcome.is_share:
+                # A true answer is exact, so that only the people's own draw varies; a
+                # report's variance would bring in the mechanism's noise.
                 outcome = replace(outcome, variance=_bernoulli_variance)
             outcomes[name] = outcome
             pairs = [outcome.truth_of(code) for code in cells.codes]
             truths[name] = np.array(pairs, np.float64).T
         design = ModelDesign(parameters, model, cells.patterns)
+        # Found before anything is drawn, as each collection would fail in the same way.
         require_apart(design.names, design.matrix)
         if set(design.names) <= {CONSTANT}:
             reason = "no group of the model differs between the people of the file"
@@ -444,6 +455,8 @@ class _QuestionTrial:
             counted = self._counted(people, rng)
             for name, fit in fits.items():
                 fit.values[k], fit.p[k] = self._private(name, counted)
+                # Fixed people have the same true answers in each collection, and so one
+                # fit.
                 if k == 0 or not self.is_fixed:
                     fit.direct_p[k] = self.direct(name, people)[1]
                 else:
@@ -483,6 +496,8 @@ class _QuestionTrial:
             drawn = rng.multinomial(self.people, [*self.share, without])
             people = drawn[:-1]
         if self.fraction < 1:
+            # Each device draws its questions by itself, so that how many are asked is
+            # binomial.
             people = rng.binomial(people, self.fraction)
         return people
 
@@ -517,6 +532,8 @@ class _QuestionTrial:
         aggregates = list(counted.values())
         if not aggregates:  # nobody was drawn
             return self._no_estimates()
+        # From the drawn reports, as a collector has to: the true shares are not known
+        # to it.
         shares = rough_shares(self.law, aggregates)
         outcome = outcome_of(self.law, name, shares)
         reported = outcome.pattern_sums(aggregates)
@@ -532,6 +549,8 @@ class _QuestionTrial:
         try:
             fitted = self.design.fit(outcome, sums)
         except (ConvergenceError, InputError):
+            # Counted as not told apart: leaving such collections out would flatter the
+            # power.
             return self._no_estimates()
         values = []
         tests = []
@@ -578,5 +597,7 @@ def _powers(trial: _QuestionTrial, fits: Mapping[str, _Fits]) -> Iterator[Effect
 
 def _error_of_share(successes: int, draws: int) -> float:
     """Standard error of a share of draws, at ``(k + 1) / (n + 2)``, which is never 0 or 1."""
+    # The plain share k / n would give no error at all where every collection shows the
+    # effect.
     share = (successes + 1) / (draws + 2)
     return sqrt(share * (1 - share) / draws)

@@ -57,6 +57,8 @@ class SampleSize:
             return estimates
         if isinstance(estimates, ChannelEstimates):
             return estimates._replace(users=self.whole)
+        # Independent draws have a random number of people, which is one more source of
+        # variance than with a fixed number.
         parts = self.parts if self.independently else None
         return DrawnEstimates.of(estimates, self.whole, parts)
 
@@ -78,6 +80,8 @@ class SampleSize:
     def _sample(self, people: Whole, size: int, rng: np.random.Generator) -> Whole:
         """Who is drawn: each with one chance, or so many without replacement."""
         if self.independently:
+            # Poisson sampling: each person's own lot, as on the device, so that nobody
+            # has to know how many take part.
             return people[rng.random(people.size) < min(1.0, size / people.size)]
         return rng.choice(people, size, replace=False)
 
@@ -95,6 +99,8 @@ class SampleSize:
             return counts
         if self.independently:
             return rng.binomial(counts, size / people)
+        # The method by marginals needs time by the number of kinds, the other one
+        # memory by the number of people.
         return rng.multivariate_hypergeometric(counts, size, method="marginals")
 
     def sampling_variance(self, sums: Array, squares: Array) -> Array:
@@ -104,5 +110,7 @@ class SampleSize:
         theorem 2.2).
         """
         deviations = squares - np.square(sums) / self.people
+        # The finite population's variance has N - 1 below; with one person the
+        # deviations are 0, and so is the quotient.
         variance_of_one = deviations / max(1, self.people - 1)
         return np.asarray(self.asked * (1 - self.fraction) * variance_of_one)

@@ -48,7 +48,10 @@ from planner.trial.tried import (
 )
 
 __all__ = ["OneSurvey", "Simulated", "Trial", "true_association"]
+# Beyond this, drawing single reports takes too long for what is only a picture.
 _MOST_REPORTS = 1_000_000  # reports, one by one
+# The band's ends are sums of shares in floating point, and may differ from the truth in
+# their last digits where they touch it.
 _LAST_DIGITS_OF_SHARES = 1e-9
 
 
@@ -137,6 +140,8 @@ class Trial:
         True
         """
         question = planned.deployed
+        # A question in rounds has an error of each round and of their sum, and no
+        # single one to compare.
         if planned.question.apart:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
@@ -177,6 +182,8 @@ class Trial:
         people = answers.counts
         tried: dict[str, Tried] = {}
         if channel is not None:
+            # The channel's order of the answers, lowest first, is not that of the
+            # survey where levels are mixed.
             people = people[[labels.index(answer) for answer in channel.symbols]]
             labels = channel.symbols
             for option in planned.options:
@@ -212,6 +219,7 @@ class Trial:
     @property
     def median(self) -> int:
         """The place of the true median among the ordered answers."""
+        # The first answer up to which half of the people are: the lower median.
         return int(np.argmax(self.shares_up_to >= 0.5))
 
     def inside(self, band: tuple[Array, Array]) -> bool:
@@ -241,6 +249,8 @@ class Trial:
             "repeats", repeats, 1, MAX_COUNT, remedy="Take 100 for a first look."
         )
         results = []
+        # Mechanisms draw from streams of their own, so that one more of them changes no
+        # other's figures.
         children = spawn(inputs.generator(rng), len(self._tried))
         for (name, tried), child in zip(self._tried.items(), children, strict=True):
             squares = np.empty(repeats)
@@ -266,6 +276,7 @@ class Trial:
         if not isinstance(picture, CountsOfSurvey):
             return picture
         lower, upper = picture.estimates.intervals()
+        # Stable, so that equally frequent answers keep the order of the question.
         chosen = np.argsort(-picture.truth, kind="stable")[:most]
         return OneSurvey(
             labels=tuple(self.labels[k] for k in chosen),
@@ -319,6 +330,7 @@ def _simulated(name: str, squares: Array, held: Array, predicted: float) -> Simu
     if squares.size > 1:
         deviation = float(squares.std(ddof=1))
         error_of_mean_square = deviation / sqrt(squares.size)
+        # Where no run errs at all, the error is 0, and so is its spread.
         spread = error_of_mean_square / max(2 * error, 1e-300)
     share_held = float(held.mean())
     covered = None
@@ -344,6 +356,8 @@ def true_association(table: Array) -> float:
     people = table.sum()
     # The counts expected of independent answers with these margins.
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / people
+    # A row or a column without people has no expected count, and adds nothing to
+    # chi-square.
     possible = expected > 0
     squares = (table[possible] - expected[possible]) ** 2
     chi_square = (squares / expected[possible]).sum()
@@ -386,11 +400,13 @@ def _as_asked(planned: QuestionPlan, answers: AnswerCounts) -> AnswerCounts:
         raise InputError("answers", "sets", "one for each person", remedy)
     if not _fits(question, answers.labels):
         allowed = "those of the question, level by level"
+        # Zeros are asked for in words: a missing answer may as well be a misspelt one.
         raise InputError(
             "labels", answers.labels, allowed, "Give 0 where nobody has an answer."
         )
     if answers.sets is not None or not of_sets:
         return answers
+    # One item for each person: the start of person k in the flat list is k.
     single = np.repeat(np.arange(answers.counts.size), answers.counts)
     sets = ItemSets(answers.counts.size, single, np.arange(answers.users + 1))
     return replace(answers, sets=sets)

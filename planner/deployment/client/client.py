@@ -26,6 +26,8 @@ from planner.laws.law import DEVICE, Law
 from planner.laws.schema import Document
 from planner.laws.source import system
 
+# With 2^64 values, two of a million reports have the same id with a probability below 1
+# in 10^7.
 _ID_BYTES = 8
 
 
@@ -123,6 +125,8 @@ class Client:
     ) -> None:
         if isinstance(parameters, Mapping):
             source = "parameters"
+            # Written as text and parsed again: a dictionary built in memory must pass
+            # the same rules as a file, such as no NaN and no deep nesting.
             document = parse_document(_dumped(parameters))
         else:
             source = str(parameters)
@@ -191,6 +195,8 @@ class Client:
             remedy = "Name a question of the parameter file."
             raise InputError("question", question, allowed, remedy)
         law = self._laws[question]
+        # The answer is checked before anything is drawn or written, so that a refusal
+        # leaves no trace of it in the memory.
         code = law.asked.code(answer)
         self._check_round(law, user, round_number, changed)
         self._require_drawn(question, user)
@@ -209,6 +215,7 @@ class Client:
             kept = memory.change(key, step)
             return self._released(question, kept[_HEAD.size :], round_number)
         kept = memory.change(key, partial(_next_round, law, code, round_number))
+        # The byte before the id is the round that what is kept belongs to.
         report_id = kept[1 : 1 + _ID_BYTES]
         payload = kept[1 + _ID_BYTES :]
         if round_number == 1:  # what is kept is the throw of the die
@@ -229,6 +236,8 @@ class Client:
         if self._drawing is None:
             return self.questions
         key = (self._hash, user, _DRAWING_KEY)
+        # The word is kept in place of the names: a list of names would need another
+        # check that they are names of this file.
         draw = partial(_first, partial(system, _WORD_BYTES))
         kept = self._memory_for(user).change(key, draw)
         _require_size(kept, _WORD_BYTES)
@@ -291,6 +300,8 @@ class Client:
 
     def _memory_for(self, user: str) -> Memory:
         """The memory, for somebody whom it can keep: it stores no lone surrogate."""
+        # A lone surrogate has no form in UTF-8. If it were replaced, two people could
+        # share a memory and so a report.
         if (
             not isinstance(user, str)
             or not user
@@ -318,8 +329,11 @@ def _next_round(law: Law, code: Code, round_number: int, kept: bytes | None) -> 
     The die is blind: it says nothing of the answer. Together with round two's report it would, as
     would both rounds' reports. So round two takes the place of all that there was before.
     """
+    # The round's report was made before: giving it again spends nothing.
     if kept is not None and kept[0] == round_number:
         return kept
+    # Round one's report has to stay forgotten, as both rounds together undo the
+    # randomisation; a fresh throw for it would be a second report of the answer.
     if kept is not None and kept[0] > round_number:
         allowed = f"{kept[0]}: round one is over"
         remedy = "Its report was forgotten, as both together tell the answer."
@@ -336,6 +350,8 @@ def _next_round(law: Law, code: Code, round_number: int, kept: bytes | None) -> 
 
 def _require_size(kept: bytes, size: int) -> None:
     """VerificationError for what no step has kept: it could be a report of something else."""
+    # The memory's checksum is right here, so that the wrong size means that another
+    # program wrote it: nothing in it may leave the device.
     if len(kept) != size:
         reason = "The remembered report has the wrong size"
         raise VerificationError(reason, "Report nothing.")
@@ -358,6 +374,7 @@ def _dumped(parameters: Document) -> str:
 
 _DRAWING_KEY = ""  # in place of a question's name: which questions a person is asked
 _WORD_BYTES = 4  # of the word by which they are drawn
+# Two numbers of 16 bits, the high byte first, before the report's id.
 _HEAD = struct.Struct(">HH")  # the value that lasts, from 1; the last round
 _SILENT_VALUE = 0xFFFF  # nothing is known of earlier values: none is reported
 
@@ -372,6 +389,8 @@ def _in_own_round(
     InputError
         It is another one. Nothing has been drawn.
     """
+    # The round follows from a hash of the person's identifier, so that it stays the
+    # same for somebody whose memory was lost.
     if round_number != own_round:
         allowed = f"{own_round}, this person's round"
         remedy = (
@@ -404,11 +423,15 @@ def _next_value(
     """
     lasting = None  # the report of the value that lasts
     if kept is None:
+        # Without a memory nobody knows whether the own value was reported already.
+        # Silence costs one report, a guess could cost the budget again.
         value = _SILENT_VALUE
         if round_number == 1:
             value = 1
     else:
         value, last = _HEAD.unpack_from(kept)
+        # The same round asked again, after a crash of the app say, gives the same
+        # report with the same id, which the collector counts once.
         if round_number == last:
             return kept
         if round_number < last:
@@ -419,10 +442,14 @@ def _next_value(
         else:
             lasting = kept[_HEAD.size + _ID_BYTES :]
     if lasting is not None:
+        # The payload lasts, as a fresh draw of the same value would spend more; only
+        # its id is new, as the collector drops a report whose id it knows.
         drawn = _with_id(lasting)
     elif value == own_value:
         drawn = _drawn(law, code)
     else:  # a blank, which is as long as a report
+        # Without a blank, who is silent in a round would tell when that person's value
+        # began and ended.
         drawn = _with_id(bytes(law.size))
     return _HEAD.pack(value, round_number) + drawn
 

@@ -40,6 +40,8 @@ _MAX_MARKS = (
 )  # commas, colons and opening brackets: bounds what a file becomes in memory
 _MAX_DEPTH = 64
 _NESTING = (dict, list, tuple)
+# Beyond 2^53 - 1 doubles skip whole numbers, and JavaScript would read another integer
+# than Python (RFC 8259, section 6).
 _MAX_INTEGER = 2**53 - 1
 
 
@@ -53,9 +55,12 @@ def read_document(path: str | Path) -> Document:
     """
     path = Path(path)
     try:
+        # A device or a pipe may have no end, or wait for ever.
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise FileError(path, "is not a regular file", "Check the path.")
         with path.open("rb") as file:
+            # One byte more than is allowed tells a file that is too large from one that
+            # just fits, without reading all of it.
             data = file.read(MAX_FILE_BYTES + 1)  # what is larger is refused
     except OSError as error:
         raise unreadable(path, error) from error
@@ -83,6 +88,8 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
         raise FileError(source, reason, EXPORT_REMEDY)
     text = data
     if isinstance(text, str):
+        # A lone surrogate in a text that was built in memory is let through here; the
+        # canonical form refuses it by name.
         text = text.encode("utf-8", "surrogatepass")
     # Before it is parsed: each mark may become an object, which takes far more memory.
     if sum(map(text.count, b",:[{")) > _MAX_MARKS:
@@ -95,10 +102,14 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
     except ValueError as error:
         reason = f"the file: Invalid JSON: {error}"
         raise FileError(source, reason, EXPORT_REMEDY) from error
+    # The format first: a file of something else deserves to be told so, and not that
+    # its hash is wrong.
     if type(document) is not dict or document.get("format") != FORMAT:
         reason = f"is not a parameter file (format {FORMAT!r})"
         raise FileError(source, reason, EXPORT_REMEDY)
     version = document.get("version")
+    # Python takes True for 1; the type is asked for too, as a reader in another
+    # language would not.
     if type(version) is not int or version != FILE_VERSION:
         reason = f"version: {version!r} is not {FILE_VERSION}, the one that is read"
         raise FileError(source, reason, EXPORT_REMEDY)
@@ -106,6 +117,8 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> Docu
         actual = content_hash(document)
     except InputError as error:
         raise FileError(source, error.reason, EXPORT_REMEDY) from error
+    # A hash without a key finds damage and mix-ups. It stops no attacker, who would
+    # write the right hash; who may publish the file decides that.
     if document.get("hash") != actual:
         reason = f"hash: the content has the hash {actual}, the file says {document.get('hash')!r}"
         remedy = (
@@ -141,6 +154,8 @@ def parse_json(data: bytes | str) -> Json:
             parse_float=_value,
         )
     except RecursionError:
+        # Deep nesting exhausts the stack of the interpreter before the document's own
+        # bound is asked for.
         raise ValueError("it is nested too deeply") from None
 
 
@@ -190,7 +205,11 @@ def _canonical(value: Json, depth: int) -> str:
         raise InputError.because("document", reason, remedy)
     match value:
         case str():
+            # Python's encoder for text escapes quotes, backslashes and control
+            # characters alone, the shortest way, which is what RFC 8785 (3.2.2.2)
+            # wants.
             return encode_basestring(value)
+        # A bool is an int in Python: asked for later, it would be written as a number.
         case None | bool():
             return json.dumps(value)
         case float() | int():
@@ -214,6 +233,8 @@ def _canonical_object(value: Document, depth: int) -> str:
         return key.encode("utf-16-be", "surrogatepass")
 
     parts = []
+    # Python sorts by code points. These differ from UTF-16 units where a character
+    # beyond U+FFFF stands against one from U+E000 on.
     for key in sorted(value, key=units):
         content = _canonical(value[key], depth - 1)
         parts.append(f"{encode_basestring(key)}:{content}")
@@ -240,6 +261,8 @@ def _number(value: float) -> str:
     if not power:
         return text.removesuffix(".0")
     # ECMAScript writes the digits in full from 1e-6 to below 1e21.
+    # Python changes to an exponent at 1e16 and below 1e-4, ECMAScript at 1e21 and below
+    # 1e-6 (ECMA-262, Number::toString).
     if -7 < int(power) < 21:
         return f"{Decimal(text):f}"
     return f"{mantissa}e{int(power):+d}"
@@ -295,6 +318,8 @@ def read_questions(
     if len(set(names)) < len(names):
         raise FileError(source, "a question name appears twice", EXPORT_REMEDY)
     # Each combination of values of the groups is counted apart.
+    # Groups multiply what a collector holds in memory, so that the bound is on the
+    # product.
     cells = sum(law.cells for law in laws)
     for group in document.get("groups", ()):
         cells *= len(group["values"])
@@ -393,5 +418,7 @@ def line_check(
     '2167707bae03b8c0'
     """
     number = "" if round_number is None else str(round_number)
+    # Newlines part the fields. Only the question, the last, may have one itself, so
+    # that no two sets of fields give one text.
     text = "\n".join((parameters, number, report, report_id, question))
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

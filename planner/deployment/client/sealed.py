@@ -26,7 +26,10 @@ from planner.errors import FileError
 from planner.files import create_once, naming_database, room_remedy
 from planner.laws.schema import Json
 
+# The first 16 bytes of every SQLite 3 file, as its file format document states them.
 _DATABASE = b"SQLite format 3\x00"
+# A name is a SHA-256 digest, so its first byte spreads entries evenly over 256 pages,
+# and a look-up reads one page instead of a list of everything.
 _PAGES = 256
 _DIGEST_SIZE = 32  # of a checksum, and of a name
 
@@ -81,12 +84,16 @@ class Sealed:
         self._database: sqlite3.Connection | None = None
         try:
             with naming_database(self._path, self.damaged):
+                # The empty database is written under another name and linked into
+                # place, so that two processes that start at once never see half of one.
                 create_once(self._path, self._write_empty)
             with self._path.open("rb") as file:
                 begins = file.read(len(_DATABASE))
         except OSError as error:
             reason = f"is not a usable {kind.noun}: {error.strerror or error}"
             raise FileError(path, reason, room_remedy(error)) from error
+        # SQLite takes an empty file for an empty database, in which every report is
+        # missing: the budget would be spent again. So the heading is asked for first.
         if begins != _DATABASE:
             reason = f"is not a {kind.noun}, or is a damaged {kind.noun}"
             raise FileError(path, reason, kind.unreadable)
@@ -95,8 +102,12 @@ class Sealed:
                 self._database = self._connect(timeout=1)
                 # In this mode SQLite keeps the lock of the first change until it is closed.
                 self.ask(self._database, "PRAGMA locking_mode = EXCLUSIVE")
+                # An empty transaction takes the lock now: a second process is refused
+                # when it opens the file, not in the middle of its work.
                 self.ask(self._database, "BEGIN EXCLUSIVE")
                 self.ask(self._database, "COMMIT")
+            # An empty change reads and checks the root, so that damage is found before
+            # a client is asked anything.
             with self.changing():
                 pass
         except FileError:
@@ -113,6 +124,8 @@ class Sealed:
         """The entries; what is done to them is durable at the end, or undone by an error."""
         database = self._database or self._connect(timeout=30)
         try:
+            # A deferred transaction would take the lock with its first write: two
+            # processes could then both read that nothing is kept, and both draw.
             self.ask(database, "BEGIN IMMEDIATE")
             entries = Entries(self, database)
             yield entries
@@ -143,11 +156,15 @@ class Sealed:
 
     def _connect(self, timeout: float) -> sqlite3.Connection:
         """To the database, which must exist."""
+        # Without this mode SQLite would make a missing file anew, and a memory that was
+        # deleted meanwhile would be taken for an empty one.
         address = f"{self._path.absolute().as_uri()}?mode=rw"
         with naming_database(self._path, self.damaged):
             database = sqlite3.connect(
                 address, timeout=timeout, isolation_level=None, uri=True
             )
+        # SQLite then waits for the disk at each commit; otherwise a report that was
+        # released could be forgotten when the power fails.
         self.ask(database, "PRAGMA synchronous = FULL")
         # What is replaced is overwritten, so that no earlier report stays on the disk.
         self.ask(database, "PRAGMA secure_delete = ON")
@@ -179,6 +196,8 @@ class Entries:
         content = bytes(self._root[:-_DIGEST_SIZE])
         checksum = bytes(self._root[-_DIGEST_SIZE:])
         if len(content) != _PAGES * _DIGEST_SIZE or digest(content) != checksum:
+            # A file that was only cut short could still have a root of another length
+            # with a right checksum of its own; both are asked for.
             raise file.damaged("its root")
 
     def names(self) -> list[bytes]:
@@ -192,6 +211,8 @@ class Entries:
         """An entry; None if it is proven that there is none."""
         checksum = self._page(name[0]).get(name)
         if checksum is None:
+            # This page's checksum is right by now, so that the absence of a name from
+            # it is proven.
             return None
         content = self._content("", name)
         if digest(content) != checksum:
@@ -200,6 +221,8 @@ class Entries:
 
     def put(self, name: bytes, content: bytes | None) -> None:
         """Write an entry anew, or take it out."""
+        # The page is read, and thereby checked, before it is changed: a damaged page
+        # must not be sealed anew as if it were right.
         page = self._page(name[0])
         page.pop(name, None)
         self._ask("DELETE FROM {} WHERE name = ?", name)
@@ -218,12 +241,16 @@ class Entries:
             self._ask("INSERT OR REPLACE INTO {}_pages VALUES (?, ?)", number, content)
         if self._changed:
             self._root[-_DIGEST_SIZE:] = digest(bytes(self._root[:-_DIGEST_SIZE]))
+            # The root comes last, but all of it is one transaction: after a crash
+            # either every checksum is the old one or every one is new.
             self._ask("UPDATE {}_root SET content = ?", bytes(self._root))
 
     def _page(self, number: int) -> dict[bytes, bytes]:
         """The checksum of each entry that a page lists."""
         if number not in self._pages:
             checksum = self._root[_of_page(number)]
+            # An empty page has a checksum like any other, so that a page that was
+            # deleted from the database is not taken for an empty one.
             content = b""
             if checksum != digest(b""):  # pages without an entry are not written
                 content = self._content("_pages", number)
@@ -246,6 +273,8 @@ class Entries:
             damaged = "an entry"
             query = f"SELECT content FROM {{}}{suffix} WHERE name = ?"  # noqa: S608
             rows = self._ask(query, name)
+        # A damaged index of SQLite can give a row twice or not at all, and a column has
+        # no fixed type: neither is believed.
         if len(rows) != 1 or type(rows[0][0]) is not bytes:
             raise self._file.damaged(damaged)
         content: bytes = rows[0][0]
@@ -293,10 +322,14 @@ class Memory:
         FileError
             The memory cannot be read or written; what was made is not released.
         """
+        # The file has only the digest of who answered what. Whoever knows possible
+        # identifiers can still try them all, so that the file is for its owner alone.
         name = digest(json.dumps(key).encode())
         with self._file.changing() as entries:
             kept = entries.get(name)
             new = step(kept)
+            # What is kept stays as it is when a person is asked again: nothing is
+            # written, and the file's time does not tell that they were.
             if new != kept:
                 entries.put(name, new)
         return new

@@ -17,6 +17,8 @@ from planner.errors import FileError
 from planner.laws.schema import Document
 from planner.mechanisms.counting import Aggregate
 
+# Raised when an entry's form changes: an old one is refused, as counting again costs
+# time and a misread sum costs the result.
 _VERSION = 5
 _ELSEWHERE = "Give another path for the checkpoint; what is there is left as it is."
 _CHECKPOINT = Purpose(
@@ -26,6 +28,7 @@ _CHECKPOINT = Purpose(
     _ELSEWHERE,
     _ELSEWHERE,
 )
+# No path has this name, as that would need a path whose SHA-256 digest is all zeros.
 _HEADING = bytes(32)  # the name of what a checkpoint says of itself
 
 
@@ -46,6 +49,8 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | Path, parameters: str) -> None:
+        # Held from start to end: two collectors that save in turn would each leave out
+        # the other's files.
         self._sealed = Sealed(path, _CHECKPOINT, held=True)
         heading = json.dumps({"version": _VERSION, "parameters": parameters}).encode()
         try:
@@ -56,6 +61,7 @@ class Checkpoint:
                     reason = "is the checkpoint of other parameters, or of an earlier version"
                     raise FileError(path, reason, _ELSEWHERE)
         except FileError:
+            # The lock on the file would otherwise last until the garbage is collected.
             self.close()
             raise
 
@@ -72,6 +78,8 @@ class Checkpoint:
 
     def contents(self) -> Iterator[FileCount]:
         """The same files, each with its sums and marks; one at a time is in memory."""
+        # Names first, contents one by one: the sums of a large plan times many files do
+        # not fit into memory.
         names = [_name(file.path) for file in self.files()]
         with self._sealed.changing() as entries:
             yield from _counts(entries, names)
@@ -105,6 +113,8 @@ def _name(path: Path) -> bytes:
 # An entry is the size of its text in 8 bytes, the text, the sums, and the marks of the reports.
 # The text is JSON: what is known of the file, and how many sums there are of which reports.
 _SIZE_BYTES = 8
+# Eight bytes with a sign, the lowest first, on every machine: a checkpoint may be
+# carried on elsewhere.
 _SUMS_TYPE = "<i8"
 
 
@@ -114,6 +124,8 @@ def _packed(file: FileCount) -> bytes:
     sums = b""
     for (key, group), total in file.sums.items():
         question, number = key
+        # The number of sums stands in the text, as they follow each other without a
+        # mark between them.
         counts = total.counts.astype(_SUMS_TYPE)
         parts.append((question, number, group, total.users, counts.size))
         sums += counts.tobytes()

@@ -41,6 +41,7 @@ from planner.mechanisms.counting import Aggregate
 Missing = Literal["refuse", "keep", "drop"]
 # Called with the number of files done and of all files.
 Progress = Callable[[int, int], object]
+# Each saving waits for the disk; what a crash can cost is so many seconds of counting.
 _SAVE_SECONDS = 2.0  # at least, between two savings
 
 
@@ -160,6 +161,8 @@ def collect(
         raise InputError("missing", missing, allowed, "Choose one of them.")
     no_reports = list(ignored)
     if checkpoint is not None:
+        # A checkpoint in a folder of reports would be found as a stray file; SQLite's
+        # journal stands beside it while it is written.
         no_reports += [checkpoint, Path(f"{checkpoint}-journal")]
     files, others = report_files(places, no_reports)
     with ExitStack() as stack:
@@ -199,10 +202,14 @@ class _Run:
         before = self._saved.files()
         here = set(files)
         for file in before:
+            # The sums of a file cannot be taken back out by its new content, and
+            # counting it again would count its reports twice.
             if file.path in here and stamp_of(file.path) != file.stamp:
                 remedy = "Restore the file, or delete the checkpoint to count everything again."
                 raise FileError(file.path, "changed after it was counted", remedy)
         gone = [file.path for file in before if file.path not in here]
+        # A file that vanished may be a folder that is not mounted: going on in silence
+        # would hide that its reports count, or drop them.
         if gone and missing == "refuse":
             remedy = (
                 "Restore it; or choose 'drop' for missing files, to take their reports out, or "
@@ -211,6 +218,8 @@ class _Run:
             reason = f"was counted and is missing, as are {len(gone) - 1:,} more files"
             raise FileError(gone[0], reason, remedy)
         if gone and missing == "drop":
+            # Files that left reports out because these had them are counted anew, or
+            # those reports would be in no sum.
             self._saved.drop(_with_dependants(gone, before))
             self._dropped = tuple(gone)
         for saved in self._saved.contents():
@@ -224,6 +233,8 @@ class _Run:
         progress: Progress,
     ) -> Collection:
         """Count the files that have not been counted."""
+        # A Parquet file has no ids of reports. That it is a copy is seen by its number
+        # alone.
         first_with = {file.file_id: path for path, file in self._counted.items()}
         uncounted = [path for path in files if path not in self._counted]
         resumed = len(self._counted)
@@ -236,6 +247,9 @@ class _Run:
             if not reason and file.file_id in first_with:
                 reason = f"is a copy of {first_with[file.file_id]}, which is counted"
             if not reason:
+                # In the order of the files, whatever order an engine finishes them in:
+                # which of two contradicting reports counts then is the same in each
+                # run.
                 reason = self._accept(file)
             if reason:
                 quarantined.append((file.path, reason))
@@ -246,6 +260,8 @@ class _Run:
             if time.monotonic() - saved_at >= _SAVE_SECONDS:
                 self._save()
                 saved_at = time.monotonic()
+        # The last files are saved before anything is estimated, so that a failure there
+        # costs no counting.
         self._save()
         return Collection(
             by_group=self._sums,
@@ -261,6 +277,7 @@ class _Run:
         counts: dict[Path, int] = {}
         for folder in folders:
             places = self._expected.of_folders(folder)
+            # A set of marks: a report sent twice while it waits is one.
             marks = set[bytes]()
             for path in folder.glob("*.slots"):
                 with suppress(OSError):  # the receiver has made a file of it
@@ -268,6 +285,8 @@ class _Run:
                         with suppress(InputError):
                             read = self._expected.read(line[:-1], "a slot", places)
                             marks.add(read.mark)
+            # Between the making of a file and the removal of its slots a report is in
+            # both.
             counted = self._known.repeats(b"".join(marks)).known
             if len(marks) > len(counted):
                 counts[folder] = len(marks) - len(counted)
@@ -285,6 +304,8 @@ class _Run:
             if law.again is not None and not law.blanks:
                 people = sum(users)
             else:
+                # In rounds that everybody reports in, one person gives a report in
+                # each: the largest number is that of people.
                 people = max(users)
             if people > self._planned:
                 crowded[name] = people
@@ -299,7 +320,11 @@ class _Run:
             if len(repeats.known) * MARK_SIZE == len(file.marks) and not contradicting:
                 first = repeats.files[0]
                 return f"holds only reports that are counted already, from {first}"
+            # Known reports are left out while the file is read once more: its sums
+            # alone do not tell which part of them is whose.
             new = count_file(file.path, self._expected, repeats.known)
+            # Between the two readings the file could have been replaced, and its marks
+            # would be those of other reports.
             if new.refused or new.file_id != file.file_id:
                 return "changed while it was counted"
             new = replace(new, origins=repeats.files)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from distributed import Future as DaskFuture
 
 # That the counting of a file may take, besides what the libraries take once they are loaded.
+# Enough for a row group of 256 MiB, its decoded form and Arrow's own copies of it.
 MAX_WORKER_BYTES = 2**30
 # The same, for each sum of the plan: its name, and what honest reports count for, are needed.
 MAX_CELL_BYTES = 256
@@ -66,6 +67,8 @@ class ActiveCounter:
     def add(self, rows: Reports) -> None:
         """Count some reports; InputError for one that no client makes."""
         active = rows[:, 0] == 1
+        # A blank with a payload would be a channel beside the law, and what it says
+        # would not be counted.
         if rows[~active].any():
             what = "first byte of a report"
             allowed = "1 and a report, or 0 and blanks"
@@ -77,6 +80,8 @@ class ActiveCounter:
     def sums(self) -> Aggregate:
         """What was counted."""
         inner = self._inner.sums()
+        # The number of those who report a value stands last, as it is what their counts
+        # are shares of; blanks are people as well.
         return Aggregate(self._people, np.append(inner.counts, inner.users))
 
 
@@ -150,6 +155,8 @@ def count_file(
     """
     stamp = (-1, -1)
     try:
+        # Before the reading: a change during it gives another stamp, and the next run
+        # refuses the file instead of believing it.
         stamp = stamp_of(path)
         return _count_whole(path, stamp, expected, marks_known)
     except MemoryError:  # Arrow's own is one, too
@@ -184,6 +191,7 @@ def _count_whole(
             repeated=lines.repeated,
             contradictions=lines.contradictions,
         )
+    # An empty file is more often a failed copy than an answer of nobody.
     if not counted.sums and not counted.repeated and not counted.contradictions:
         raise unfit("holds no reports")
     return counted
@@ -230,6 +238,7 @@ def serve() -> None:
     """
     paths = sys.stdin.buffer
     with os.fdopen(os.dup(1), "wb") as counts:
+        # Libraries in C print to file descriptor 1 directly, past Python's sys.stdout.
         os.dup2(2, 1)  # nothing that is printed gets between the counts
         expected = pickle.load(paths)  # noqa: S301
         _limit_memory(sum(law.cells for law in expected.laws.values()))
@@ -250,8 +259,12 @@ def _limit_memory(cells: int) -> None:
         status = Path("/proc/self/status").read_text().splitlines()
         # What is allocated already, such as by libraries: "VmData:   123456 kB".
         line = next(line for line in status if line.startswith("VmData:"))
+        # The limit counts what is allocated in all, so that it has to stand above what
+        # the libraries took before any file is read.
         taken = 1024 * int(line.split()[1])
         most = taken + MAX_WORKER_BYTES + MAX_CELL_BYTES * cells
+        # Data, not address space: Arrow and threads map much memory that they never
+        # touch.
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
@@ -275,6 +288,8 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
         pool.shutdown(wait=False, cancel_futures=True)
         workers = _WORKERS.pop(expected, None)
         if workers is not None:
+            # Workers first: a thread that waits for the count of a large file returns
+            # only once its process is gone.
             workers.stop()  # what is under way ends with it
         pool.shutdown()
 
@@ -288,6 +303,8 @@ def in_order(
     """Results of what was submitted, ``n`` files ahead, in order."""
     # A generator: a file is submitted when it is taken, and no sooner.
     started = ((path, submit(path)) for path in files)
+    # A few files ahead keep all processors busy; all at once would hold all their
+    # results in memory.
     running = deque(islice(started, n))
     while running:
         path, future = running.popleft()
@@ -299,6 +316,8 @@ def count_apart(expected: Expected, path: Path) -> FileCount:
     """Count a file, in another process unless it is of lines: our own parser does not crash."""
     if path.suffix.lower() != ".parquet":
         return count_file(path, expected)
+    # Threads of one pool start together, and each would otherwise make workers of its
+    # own.
     with _STARTING:
         workers = _WORKERS.get(expected)
         if workers is None:
@@ -321,6 +340,7 @@ class _Workers:
         """Count a file; a crash refuses it."""
         with self._lock:
             if self._stopped:
+                # After the stop no process may start, as nobody would end it.
                 raise CancelledError
             if self._idle:
                 worker = self._idle.pop()
@@ -358,6 +378,8 @@ class CountingProcess:
             # Others reserve a gibibyte at once, which a limit of memory cannot tell from use.
             "ARROW_DEFAULT_MEMORY_POOL": "system",
         }
+        # In a session of its own the process does not get the terminal's Ctrl-C, and
+        # the parent alone decides how it ends. It ends with its input in any case.
         self.process = Popen(  # noqa: S603 - this interpreter, our own module
             call, stdin=PIPE, stdout=PIPE, env=environment, start_new_session=True
         )
@@ -374,6 +396,8 @@ class CountingProcess:
             self._paths.flush()
             counted: FileCount = pickle.load(self._counts)  # noqa: S301 - our own worker's
         except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            # The pipe is closed before the process is gone, and the exit code is known
+            # only then.
             code = self.process.wait()
             self.stop()
             cause = f"exit code {code}"
@@ -430,6 +454,8 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
     def engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCount]:
         with _quiet():
             try:
+                # Not as the default client: a collection must not take over what else
+                # the program computes by Dask.
                 settings = {"timeout": patience, "set_as_default": False}
                 client = _within(patience, lambda: Client(scheduler, **settings))
             except (OSError, ValueError) as error:
@@ -446,6 +472,8 @@ def dask_engine(scheduler: str, patience: float = 10.0) -> Engine:
                     everywhere = client.scatter(
                         expected, broadcast=True, hash=False, timeout=patience
                     )
+                    # Dask takes calls of the same arguments for one result; a file may
+                    # have changed since, so that no result is used again.
                     submit = partial(client.submit, count_apart, everywhere, pure=False)
                     wait = partial(_wait, client, patience)
                     yield from in_order(submit, wait, files, _AHEAD * threads)
@@ -471,6 +499,8 @@ def _within(seconds: float, make: Callable[[], F]) -> F:
         except Exception as error:  # noqa: BLE001 - it is raised by result()
             result.set_exception(error)
 
+    # A daemon thread does not keep the program from ending if the scheduler never
+    # answers.
     Thread(target=run, daemon=True).start()
     return result.result(seconds)
 
@@ -489,6 +519,8 @@ def _wait(client: Client, patience: float, path: Path, future: DaskFuture) -> Fi
         try:
             counted: FileCount = future.result(timeout=patience)
         except TimeoutError:
+            # An answer of any kind proves that the scheduler lives, and so that the
+            # count may just be slow.
             _threads(client, patience)
         except KilledWorker:
             reason = "is corrupt: workers that read it died"

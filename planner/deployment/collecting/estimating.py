@@ -146,11 +146,15 @@ class _Estimating:
         for question in self.parameters.questions:
             name = question.name
             law = question
+            # A Sampling Privacy guarantee counts people who have each value. Releasing
+            # estimates of parts as well would tell more than it was proven for.
             if of_group and law.shape.people_needed:
                 continue
             if name in self.sizes:
                 of_sizes = self.parameters.question(self.sizes[name])
                 law = _with_sizes(question, of_sizes, sums)
+            # Rounds are estimated one by one, as their averages and changes need the
+            # variance of each.
             if law.again is not None:
                 by_round = _by_round(law, sums)
                 for what, of_rounds in round_rows(
@@ -176,6 +180,8 @@ class _Estimating:
         for name, rows in answered.rows.items():
             yield self._limited(name, rows, group)
         attending = attention_rows(self.parameters, answered.rows, self.confidence)
+        # Who does not attend is estimated across people, which is a statement about
+        # whoever would be drawn, and not about those asked alone.
         for name, rows in attending:
             yield table_of(name, rows, group, limits=POPULATION)
         for question, table in answered.related:
@@ -206,6 +212,8 @@ class _Estimating:
                 if rows is not None:
                     group = f"weighted by {variable}"
                     yield table_of(name, rows, group, limits=POPULATION)
+            # Two groups are different people, so that the variance of the difference is
+            # the sum of both (Cochran, 1977).
             for first, second in combinations(by_value, 2):
                 between = f"{variable}: {first} less {second}"
                 gap, p = differences(by_value[first], by_value[second], self.confidence)
@@ -222,6 +230,8 @@ class _Estimating:
         self, question: str, table: CrossTable, group: str
     ) -> Iterator[pa.Table]:
         """How two answers go together; but for people of each pair, of people drawn at random."""
+        # With two parts the pairs are the joint question's own answers, which have
+        # their rows already.
         if len(self.parameters.joint[question]) > 2:
             part, rows = pair_rows(table)
             yield self._limited((question, part), rows, group)
@@ -276,12 +286,16 @@ def difference_table(
     """
     answered = []
     for parameters, sums in (first, second):
+        # A difference of two collections is of interest beyond those asked: with limits
+        # for them alone, two samples of one population would differ.
         estimating = _Estimating(parameters, {}, 1, confidence, population=True)
         answered.append(estimating.answered(sums, of_group=of_group).rows)
     of_first, of_second = answered
     tables = []
     for name, rows in of_first.items():
         other = of_second.get(name)
+        # Other answers, or another order of them, would subtract shares of different
+        # things.
         if other is None or list(rows.answers) != list(other.answers):
             continue
         gap, p = differences(rows, other, confidence)
@@ -327,6 +341,8 @@ def _smoothed_curve(
     report_law = law.shape.estimate(counted).law
     # A row of the matrix for each cell, in their order, and one for no answer.
     matrix = report_law.matrix[list(asked.order)]
+    # Without post-processing of the counts, as the smoothing is a likelihood of what
+    # was really counted.
     smoothed = smoothed_shares(matrix, counted.counts, asked.cells)
     return {law.name: smoothed_rows(rows, asked.edges, smoothed)}
 

@@ -90,6 +90,7 @@ def read_model(text: str, link: str, parameters: Parameters) -> Formula:
 
 def _weighting(parameters: Parameters) -> str | None:
     """The group with ``weights``, or parts of the population, for its values."""
+    # The first that states any, as a survey's weights are of one variable.
     for group in parameters.document.get("groups", ()):
         if group["weights"] or group["population"]:
             return str(group["name"])
@@ -103,6 +104,7 @@ def _variables(covariates: str, parameters: Parameters) -> tuple[str, ...]:
     from formulaic.parser.types import Factor
 
     try:
+        # Only parsed, never evaluated: formulaic would run Python code in a formula.
         terms = list(cast("Any", Wilkinson(covariates)))
     except (FormulaicError, SyntaxError, ValueError, TypeError) as error:
         # Their first line is in words; the others mark a place in colours of a terminal.
@@ -115,6 +117,7 @@ def _variables(covariates: str, parameters: Parameters) -> tuple[str, ...]:
     for term in terms:
         for factor in term.factors:
             if factor.eval_method is Factor.EvalMethod.LITERAL:
+                # A number such as 1 or 0 stands for the constant, and names nothing.
                 continue
             # A factor of any other kind is code, which no formula of ours may run.
             if factor.eval_method is not Factor.EvalMethod.LOOKUP:
@@ -133,6 +136,8 @@ def _variables(covariates: str, parameters: Parameters) -> tuple[str, ...]:
 def _outcomes(left: str, parameters: Parameters) -> Iterator[tuple[str, str]]:
     """Question and answer of everything that the left side means."""
     questions = {law.name: law for law in parameters.questions}
+    # A question's name comes before an answer's: written as question[answer], an answer
+    # can always be named.
     if left in questions:
         yield from ((left, name) for name in outcome_names(questions[left]))
         return
@@ -145,6 +150,7 @@ def _outcomes(left: str, parameters: Parameters) -> Iterator[tuple[str, str]]:
         return
     having = []
     for name, law in questions.items():
+        # Rounds have no sums by person and pattern, which a model needs.
         if law.again is None and len(law.rounds) == 1 and left in outcome_names(law):
             having.append(name)
     if len(having) > 1:

@@ -35,8 +35,14 @@ from planner.mechanisms.counting import Aggregate, Counter
 
 # Reports that wait in slots become a file once they may be as many bytes.
 SEALED_BYTES = 16 * MEBIBYTE
+# Lines are matched as bytes, as a write that was cut off may end in half a letter of
+# UTF-8, which no decoder takes.
 # The id of a whole line; no question's name has such a text, as its quotes are escaped.
 _LINE_ID = re.compile(rb'\{"parameters":.*?"id":"([0-9a-f]{16})"')
+# Exclusive locking refuses a second receiver. The journal is deleted after each change:
+# a write-ahead log would keep the ids in the order in which their reports came.
+# The ids are the primary key, so that the table's pages are in the order of ids, which
+# are random, and not in that of arrival.
 _INBOX_TABLES = """
 PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL;
 BEGIN EXCLUSIVE;
@@ -94,9 +100,13 @@ class Inbox:
     ) -> None:
         self._folder = folder
         self._file_prefix = f"received-{parameters.hash[:8]}-"
+        # The name has the parameters' hash: two collections in one folder never share
+        # their known ids or counts.
         self._path = folder / OPEN_FOLDER / f"{parameters.hash[:16]}.sqlite"
         self.expected = Expected.of(parameters)
         self._folders = self.expected.of_folders(folder.resolve() / "file")
+        # All slots are as long as the longest line that can come, so that what a slot
+        # holds does not decide where it may lie.
         self._slot_size = self.expected.longest_stored
         self._slot_count = max(1, sealed_bytes // self._slot_size)
         self._counters: dict[Key, Counter] = {}
@@ -107,6 +117,8 @@ class Inbox:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             for directory in (folder, folder.absolute().parent):
                 sync_directory(directory)  # the names of new folders last, too
+            # Writes go through the single thread of the receiver, which is not the one
+            # that opened the database.
             self._database = sqlite3.connect(
                 self._path, timeout=1.0, isolation_level=None, check_same_thread=False
             )
@@ -116,6 +128,8 @@ class Inbox:
             raise FileError(folder, reason, remedy) from error
         with naming_database(self._path, self._damaged):
             self._database.executescript(_INBOX_TABLES)
+        # Files that a killed receiver owed are written first: what waits is judged by
+        # the ids that these have made known.
         self._finish()
         self._resume()
 
@@ -137,6 +151,8 @@ class Inbox:
         FileError
             Nothing can be written. Of these reports some may be kept; sent again they are known.
         """
+        # Reports that no client can make are found before anything is written, as a
+        # line that cannot be counted would cost a whole file later.
         reasons = self._impossible(bodies)
         unsynced: dict[int, Received] = {}
         try:
@@ -146,8 +162,12 @@ class Inbox:
                 new, reasons[position] = self._new_of(body, unsynced)
                 for number, received in new.items():
                     self._put(received, unsynced)
+                    # Known from here on, so that the same report twice in one group of
+                    # requests is written once; it is acknowledged only after the sync.
                     unsynced[number] = received
         except FileError:
+            # The others of the group may be on the disk already. Made durable and
+            # counted, they are known when their senders try again.
             with suppress(FileError):
                 self._sync(unsynced)
             raise
@@ -166,6 +186,8 @@ class Inbox:
     def _sync(self, unsynced: dict[int, Received]) -> None:
         """Make durable what was put, and count it."""
         if self._slots is not None and unsynced:
+            # Counted after the sync alone: a sum that includes a report that the disk
+            # lost would never be right again.
             self._slots.sync()
             self._count(list(unsynced.values()), self._counters)
             for number, received in unsynced.items():
@@ -196,6 +218,8 @@ class Inbox:
         new: dict[int, Received] = {}
         for received in body:
             number = _number(received)
+            # The id may stand in this body already, or in one whose lines are written
+            # and not synced yet.
             written = new.get(number) or unsynced.get(number)
             if written is None:
                 known_content = self._known(number)
@@ -203,6 +227,8 @@ class Inbox:
                 known_content = _content(written)
             if known_content is None:
                 new[number] = received
+            # The same id with other content is an attack or a broken client. Which one
+            # is right cannot be known, so that the first stays.
             elif known_content != _content(received):
                 report_id = received.report.report_id
                 return {}, f"the id {report_id} is that of another report"
@@ -219,7 +245,11 @@ class Inbox:
         self._finish()  # what a full disk has stopped before
         if self._slots is None or not self._waiting:
             return
+        # The sums include the reports that wait now; they replace the old ones in the
+        # same transaction that makes the ids known.
         sums = self.sums()
+        # By id, as the order in which rows are inserted shows in how the table's pages
+        # were filled and split.
         rows = sorted(self._waiting.items())
         with self._changing():
             self._database.executemany("INSERT INTO known VALUES (?, ?)", rows)
@@ -228,11 +258,15 @@ class Inbox:
                 self._ask(
                     "INSERT OR REPLACE INTO counted VALUES (?, ?, ?, ?)",
                     question,
+                    # A round of none is 0, as SQL takes two NULLs for different values
+                    # and its unique key would not hold.
                     round_number or 0,
                     total.users,
                     counts,
                 )
             slots_name = self._slots.path.name
+            # From the commit on, the file is owed: whatever stops the process, the next
+            # start writes it from the slots.
             self._ask("INSERT INTO sealed VALUES (?, ?)", slots_name, self._free_name())
         sealed = self._waiting
         self._slots.close()
@@ -253,9 +287,13 @@ class Inbox:
             slots = self._path.parent / slots_name
             path = self._folder / file_name
             if slots.exists():
+                # A file that is there is whole, as it is renamed into place; only the
+                # removal of its slots is left to do.
                 if not path.exists():
                     self._write(path, slots, sealed or {})
                 slots.unlink()
+                # The removal is made durable before the database forgets it: otherwise
+                # slots that come back after a crash would be taken for ones that wait.
                 sync_directory(slots.parent)
             with self._changing():
                 self._ask("DELETE FROM sealed WHERE slots = ?", slots_name)
@@ -268,6 +306,8 @@ class Inbox:
             named = _LINE_ID.match(line)
             if named is None:  # the end of a line whose writing was cut off
                 continue
+            # The id is 64 random bits without a sign; SQLite's integers have one, so
+            # that 2^63 is subtracted.
             number = int(named[1], 16) - 2**63
             content = sealed.get(number) or self._known(number)
             if content is None:  # it was not acknowledged
@@ -275,6 +315,8 @@ class Inbox:
             other = by_number.setdefault(number, line)
             if other != line:  # one of them was not acknowledged
                 by_number[number] = self._saying(content, (other, line))
+        # In the order of their random ids, so that a line's place says nothing of when
+        # it came.
         lines = [by_number[number] for number in sorted(by_number)]
         replace_file(path, b"".join(lines))
         say_the_day(path)
@@ -295,12 +337,16 @@ class Inbox:
             leftover.unlink()  # of slots that were not
         paths = list(self._path.parent.glob(f"{self._path.stem}-*.slots"))
         if len(paths) > 1:
+            # All files that were owed are written by now, so that one file of slots
+            # waits at most. With two, files were copied here from elsewhere.
             raise self._damaged("more than one file of slots waits")
         for path in paths:
             self._slots = Slots(path, self._slot_size, self._slot_count)
             waiting: dict[int, Received] = {}
             for received in self._readable(path):
                 number = _number(received)
+                # A known id is in a file already: the receiver was killed between the
+                # commit and the removal of the slots.
                 if self._known(number) is None:
                     waiting[number] = received
                     self._waiting[number] = _content(received)
@@ -315,6 +361,8 @@ class Inbox:
     def _new_slots(self) -> Slots:
         """A file of empty slots, under a name that no other has had."""
         with self._changing():
+            # SQLite keeps this number in its header for applications; it rises with
+            # each file of slots, so that no name comes twice.
             number = self._ask("PRAGMA user_version")[0][0] + 1
             self._ask(f"PRAGMA user_version = {number}")
         path = self._path.with_name(f"{self._path.stem}-{number:06}.slots")
@@ -350,6 +398,7 @@ class Inbox:
         try:
             self.seal()
             self._finish()
+            # Empty slots tell nothing, and the next receiver makes new ones.
             if self._slots is not None:  # empty ones
                 self._slots.path.unlink()
         finally:
@@ -405,6 +454,8 @@ class Inbox:
                 yield
                 self._ask("COMMIT")
             finally:
+                # An error of the commit itself leaves the transaction open, and the
+                # next change would be refused.
                 if self._database.in_transaction:
                     self._ask("ROLLBACK")
 

@@ -12,6 +12,8 @@ from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE
 from planner.errors import FileError
 
 # They stand in a temporary file beyond 64 MB, which nobody else reads and which needs no journal.
+# After a crash the table is made anew from the checkpoint, so that neither a journal
+# nor a sync is worth its time. The cache is 64 MiB; a negative number counts KiB.
 _TABLES = """
 PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;
 CREATE TABLE known (id BLOB PRIMARY KEY, content BLOB, file INTEGER) WITHOUT ROWID;
@@ -55,6 +57,8 @@ class KnownReports:
     """
 
     def __init__(self) -> None:
+        # An empty name is SQLite's own temporary database: it is deleted at the close,
+        # and stays in memory while it fits.
         self._database = sqlite3.connect("", isolation_level=None)
         self._files: list[Path] = []
         with _named():
@@ -65,6 +69,8 @@ class KnownReports:
         if not self._files:
             return Repeats()
         with _named():
+            # A join of tables takes one pass; a query for each of a million marks would
+            # take far longer.
             self._database.executemany("INSERT INTO new VALUES (?, ?)", _parts(marks))
             rows = self._database.execute(_FIND).fetchall()
             self._database.execute("DELETE FROM new")

@@ -166,6 +166,8 @@ def _by_pattern(
             by_pattern[pattern] = by_pattern[pattern] + sums[key]
         else:
             by_pattern[pattern] = sums[key]
+    # In one order, whatever order the files had, as the last digits of a fit depend on
+    # the order of its sums.
     return dict(sorted(by_pattern.items()))
 
 
@@ -177,6 +179,8 @@ def rough_shares(law: CollectedLaw, aggregates: Sequence[Aggregate]) -> Array | 
     for counted in aggregates[1:]:
         total = total + counted
     shares = law.shape.estimate(total).values / total.users
+    # Estimates below 0 are noise, and the variance of a report needs shares that people
+    # can have.
     return np.clip(shares, 0.0, 1.0)
 
 
@@ -230,11 +234,15 @@ class ModelDesign:
             if name in parameters.numbers:
                 columns[name] = np.array([float(text) for text in texts])
                 continue
+            # Only values that somebody has: the column of another one would be all
+            # zeros, and the design singular.
             listed = tuple(text for text in parameters.groups[name] if text in texts)
             self._values[name] = listed
             columns[name] = Categorical(texts, categories=list(listed))
         self._frame: DataFrame = DataFrame(columns, index=range(len(patterns)))
         matrix = model_matrix(model.covariates, self._frame)
+        # The spec keeps how columns were coded here, so that a changed table gets the
+        # same columns in the same order.
         self._spec = matrix.model_spec
         self.matrix = np.asarray(matrix, dtype=np.float64)
         self.names = tuple(_term(name) for name in matrix.columns)
@@ -306,6 +314,7 @@ class ModelDesign:
             numbers = self._frame[name].to_numpy()
             step = _SMALL_CHANGE * max(float(np.ptp(numbers)), 1e-6)
             # The design may have products of the number, so that its slope differs by pattern.
+            # A central difference, whose error is of the order of the step's square.
             above = self._with_value(name, numbers + step)
             below = self._with_value(name, numbers - step)
             changes.append(_GroupChange(f"one more of {name}", above, below, 2 * step))
@@ -380,6 +389,8 @@ class _PatternWeights:
         reported = np.bincount(self.value_of, people, minlength=self.stated.size)
         # Of all stated parts so many people, of whom each value has its part.
         represented = self.stated * people.sum() / self.stated.sum()
+        # A value of which nobody reported has no pattern here; the 1 only keeps it from
+        # dividing by zero.
         per_person = represented / np.maximum(reported, 1.0)
         return np.asarray(per_person[self.value_of])
 
@@ -408,6 +419,7 @@ def _rows_of(
     kinds = (
         (PREDICTED, design.predictions(fitted), outcome.is_share),
         (EFFECT, design.average_effects(fitted), outcome.is_share),
+        # A coefficient of a logit is a difference of log odds, and no share of people.
         (COEFFICIENT, fitted.effects(), False),
     )
     for kind, effects, is_share in kinds:

@@ -38,6 +38,8 @@ from planner.mechanisms.counting import Reports
 
 MAX_ROW_GROUP_BYTES = 256 * 2**20
 # Reports may take so many times the bytes of their file, besides one row group's worth.
+# Row groups of many rows may be stored as dictionaries, which take little room in a
+# file and much when they are decoded.
 _MAX_EXPANSION = 64
 _ROW_GROUP_BYTES = 8 * 2**20
 _BATCH_BYTES = 4 * _ROW_GROUP_BYTES
@@ -79,12 +81,16 @@ class ReportWriter:
         groups: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._path = Path(path)
+        # Hidden files are no report files: a collector that looks meanwhile does not
+        # find one that is half written.
         self._temporary = self._path.with_name(
             f".{self._path.name}.{secrets.token_hex(4)}"
         )
         self._size = size
         self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
         self._groups = groups or {}
+        # Random, not a checksum: it is known before the content is, and stays that of
+        # all copies.
         metadata = _metadata(key, secrets.token_hex(16))
         columns = [("report", pa.binary(size)), ("parameters", _HASHES)]
         columns += [(name, GROUPED) for name in self._groups]
@@ -100,6 +106,8 @@ class ReportWriter:
                 self._schema,
                 compression="none",  # random bits do not compress
                 use_dictionary=["parameters", *self._groups],
+                # Statistics have the least and the greatest report of each row group in
+                # the footer, which a reader would have to check as well.
                 write_statistics=False,
             )
         return self
@@ -130,8 +138,12 @@ class ReportWriter:
             with self._named():
                 if kind is None:
                     self._flush()
+                # The file is closed after an error too, as its handle would outlive the
+                # temporary file.
                 self._file.close()
                 if kind is None:
+                    # Sealed under the temporary name, and then renamed: a file under
+                    # its own name without a seal is never ours.
                     seal(self._temporary)
                     self._temporary.replace(self._path)
         finally:
@@ -184,6 +196,8 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
     pyarrow.ArrowException
         The file is corrupt all the same.
     """
+    # What follows is what somebody sealed, who may still be an attacker: the seal is a
+    # checksum without a key.
     check_seal(path)
     # Unbuffered, a column of a row group is read as it is stored; buffered, a page's header would
     # be believed when it says how long the page is.
@@ -200,6 +214,8 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
         for name in expected.groups:
             if name in schema.names:
                 group_fields.append(pa.field(name, GROUPED))
+        # The columns' types decide how bytes are decoded, so that a file of other types
+        # is refused, not converted.
         if not schema.equals(pa.schema([*right, *group_fields])):
             columns = ", ".join(f"{column.name} {column.type}" for column in schema)
             allowed = f"report fixed_size_binary[{size}], parameters {_HASHES}"
@@ -210,6 +226,8 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
         hashes = bytes.fromhex(expected.parameters)
         group_columns = range(2, 2 + len(group_fields))
         most_rows = max(1, _BATCH_BYTES // size)
+        # By row group, since each was found small enough to be in memory; a batch over
+        # several of them is not bounded so.
         for number in range(file.num_row_groups):
             for rows in file.iter_batches(most_rows, row_groups=[number]):
                 reports = _bytes_of(rows, size, hashes)
@@ -254,6 +272,8 @@ def _metadata(key: Key, number: str) -> str:
 def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     """Question, round and number of a file, whose metadata have to be as they are written."""
     raw = (file.schema_arrow.metadata or {}).get(_METADATA, b"")
+    # The metadata are parsed and written again, and the two compared: so no second key,
+    # blank or escape hides a second meaning.
     try:
         metadata = json.loads(raw)
         question = metadata["question"]
@@ -283,12 +303,16 @@ def _check_room(metadata: pq.FileMetaData, size: int, file_size: int) -> None:
     """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     codecs = set()
+    # A compressed page can become a thousand times as large, and how large stands only
+    # in itself.
     for group in groups:
         for column in range(group.num_columns):
             codecs.add(group.column(column).compression)
     if not codecs <= {"UNCOMPRESSED"}:
         remedy = "Write it without compression: random bits do not compress."
         raise InputError("compression", sorted(codecs), "none", remedy)
+    # The number of rows is what the file claims; a claim below zero would pass a bound
+    # from above alone.
     whole = metadata.num_rows * size
     most = MAX_ROW_GROUP_BYTES + _MAX_EXPANSION * file_size
     if not 0 <= whole <= most:
@@ -314,6 +338,8 @@ def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
     chunk = rows.column(0)
     hashes = rows.column(1)
     listed = hashes.dictionary.to_pylist()
+    # All rows of a batch share the one entry of the dictionary, so that comparing it
+    # compares each row's hash.
     if hashes.null_count or listed != [parameters]:
         names = ["none" if value is None else value.hex() for value in listed]
         raise InputError("parameter hash", names, parameters.hex(), FOREIGN)
@@ -326,6 +352,8 @@ def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
     return data[start:end].reshape(-1, size)
 
 
+# A seal has these 8 bytes and the XXH3-128 checksum, between the row groups and the
+# footer, where Parquet readers skip what no offset leads to.
 _MAGIC = b"LDPRSEAL"
 _SIZE = len(_MAGIC) + 16
 _TAIL = 8  # the footer's length and "PAR1"
@@ -343,6 +371,8 @@ def seal(path: str | Path) -> None:
         It is not a complete Parquet file.
     """
     with Path(path).open("r+b") as file:
+        # All offsets in a Parquet file count from its start, so that the footer can
+        # move back by the seal's bytes without a change.
         start = _footer_start(file)
         file.seek(start)
         footer = file.read()
@@ -392,6 +422,8 @@ def _footer_start(file: BufferedIOBase) -> int:
 
 def _checksum(file: BufferedIOBase, end: int, resume: int) -> bytes:
     """Of all bytes but those from ``end`` to ``resume``."""
+    # XXH3 reads at about the speed of memory; SHA-256 takes far longer, and without a
+    # key keeps no attacker out either.
     checksum = xxh3_128()
     buffer = memoryview(bytearray(_CHUNK))
     length = file.seek(0, 2)

@@ -63,6 +63,7 @@ def report_files(
         # Its folder's links are followed, but not its own: its name says what it holds.
         real = os.path.realpath(path)
         name = Path(os.path.realpath(path.parent)) / path.name
+        # A store has no links to follow, and an address is not a path of this machine.
         if isinstance(path, Stored):
             real = str(path)
             name = path
@@ -71,6 +72,8 @@ def report_files(
         if reason:
             others[name] = reason
         elif real not in files or str(name) == real:
+            # A file that is reached twice, by a link and by itself, counts under its
+            # own name, whatever order the places have.
             files[real] = name
     return sorted(files.values()), sorted(others.items())
 
@@ -81,6 +84,8 @@ def _seen(root: Path) -> Iterator[LeftOut]:
         for path in root.below():
             yield path, _why_not(path)
     elif os.path.isdir(root):  # noqa: PTH112 - unlike pathlib it never raises
+        # A folder without permission is one that cannot be read, not an end of the
+        # collection.
         yield from _below(root)
     elif not os.path.exists(root):  # noqa: PTH110
         raise FileError(root, "does not exist", "Check the path.")
@@ -97,6 +102,8 @@ def _below(root: Path) -> Iterator[LeftOut]:
     for folder, folders, names in os.walk(
         root, onerror=errors.append, followlinks=True
     ):
+        # Links are followed, so that the walk would go round for ever where one leads
+        # to a folder above it.
         real = os.path.realpath(folder)
         if real in visited:  # a link that leads back
             folders.clear()
@@ -122,10 +129,12 @@ def open_folders(places: Sequence[Path]) -> list[Path]:
 
 def _why_not(path: Path) -> str:
     """Why a file holds no reports; empty if it may."""
+    # Paths are kept as text in checkpoints and tables, where such a name has no form.
     if str(path) != str(path).encode(errors="ignore").decode():
         return "has a name that is not UTF-8"
     if path.suffix.lower() not in REPORT_SUFFIXES:
         return f"is none of {_ENDINGS}"
+    # Programs that copy write hidden files first: what is hidden is often half there.
     if path.name.startswith("."):
         return "is hidden"
     if not isinstance(path, Stored) and not os.path.isfile(path):  # noqa: PTH113
@@ -197,6 +206,8 @@ class Stored(PosixPath):
     def _opened(self) -> tuple[fs.FileSystem, str]:
         """The file system that it is in, and where it is there."""
         scheme, first, rest = self._parts_of()
+        # Whatever stands before an @ is a user and a password; places go into
+        # checkpoints, tables and messages.
         if "@" in first:
             reason = "has a key in it, which would be shown and kept"
             raise FileError(f"{scheme}://...", reason, "Put keys into the environment.")
@@ -204,6 +215,7 @@ class Stored(PosixPath):
         return system, base + rest
 
 
+# A file system keeps connections open; one for each file would open thousands.
 @lru_cache(64)
 def file_system_of(root: str) -> tuple[fs.FileSystem, str]:
     """The file system of an address such as ``s3://bucket``, and where it begins there."""

@@ -34,11 +34,15 @@ BODY_BYTES = MEBIBYTE // 4  # of one request, unless a single line may be longer
 HELD_BYTES = (
     64 * MEBIBYTE
 )  # of all requests that are under way; more are told to come again
+# A bound on the work of reading and checking: what would only wait is told at once to
+# come again.
 LINES_A_SECOND = 10_000
 # More push the one out that has been without a whole request for the longest time.
 MOST_CONNECTIONS = 1000
 REQUEST_SECONDS = 15.0
 _ENDING_SECONDS = 2  # for requests under way; the rest is fast
+# Connections that the kernel accepts while the server is busy; the kernel may have a
+# lower limit of its own.
 _BACKLOG = 1000
 
 
@@ -70,6 +74,8 @@ class Receiver:
         self._longest = max(BODY_BYTES, inbox.expected.longest_line)
         self._queue: asyncio.Queue[tuple[list[Received], asyncio.Future[str]]]
         self._queue = asyncio.Queue()
+        # One thread writes, so that reports come to the disk one group after another
+        # and the inbox needs no locks.
         self._disk = ThreadPoolExecutor(1)
         self._held = 0
         self._failed = False
@@ -89,12 +95,16 @@ class Receiver:
         routes += [Route("/", self._questionnaire)] if self._page else []
         outside = Starlette(routes=routes, lifespan=self._writing)
         only_here = [
+            # A page elsewhere may point its own name at 127.0.0.1 (DNS rebinding) and
+            # read the answer; its Host header gives it away.
             Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1"])
         ]
         inside = Starlette(routes=[Route("/", self._organised)], middleware=only_here)
         port = private.getsockname()[1]
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            # One server has both sockets; the port that was connected to says which,
+            # and no header can forge it.
             is_private = scope["type"] == "http" and scope["server"][1] == port
             if is_private:
                 await inside(scope, receive, send)
@@ -105,6 +115,8 @@ class Receiver:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         most = 2 * (MOST_CONNECTIONS + _BACKLOG)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(most, hard)), hard))
+        # The access log would have addresses and times, which are all that links a
+        # report to a person; the server's name and version help attackers alone.
         config = uvicorn.Config(
             app, http=Bounded, ws="none", log_config=None, log_level="critical", access_log=False,
             server_header=False, backlog=_BACKLOG, timeout_graceful_shutdown=_ENDING_SECONDS,
@@ -116,6 +128,8 @@ class Receiver:
         if ending:
             self._end()
         self._server.run([public, private])
+        # Leaving the pool waits for the write that is under way, so that the inbox is
+        # closed after everything that was acknowledged.
         with self._disk:  # after what it writes now
             self._disk.submit(self._inbox.close).result()
         if not self._task.cancelled():
@@ -137,6 +151,9 @@ class Receiver:
         loop = asyncio.get_running_loop()
         while True:
             group = [await self._queue.get()]
+            # One sync of the disk then serves all requests of the group: with a sync
+            # each, no more requests could be answered in a second than the disk can
+            # sync.
             group += [self._queue.get_nowait() for _ in range(self._queue.qsize())]
             bodies = [lines for lines, _ in group]
             try:
@@ -144,11 +161,15 @@ class Receiver:
                 reasons = await writing
                 self._failed = False
             except FileError as error:
+                # Said once, not for each request: a full disk must not be filled by its
+                # own log.
                 if not self._failed:
                     sys.stderr.write(f"ldp-planner: {error}\n")
                 reasons = [_FULL] * len(group)
                 self._failed = True
             for (_, answer), reason in zip(group, reasons, strict=True):
+                # The sender may have gone while the disk was written; its reports are
+                # kept, and known when it sends them again.
                 if not answer.done():
                     answer.set_result(reason)
 
@@ -158,10 +179,15 @@ class Receiver:
         host = request.headers.get("host")
         headers = {}
         # Browsers say from which page a request comes; other clients say nothing.
+        # The scheme is not compared: a proxy may speak TLS for a receiver that hears
+        # plain HTTP.
         is_same_origin = bool(host) and (origin or "").partition("://")[2] == host
         if origin is not None and not is_same_origin:
+            # A foreign page could make its visitors send reports without asking them.
             if origin not in self._origins:
                 return _said(403, "Reports come from the page alone.")
+            # The origin is answered by itself, not by a star, and caches have to keep
+            # the answers for different origins apart.
             headers = {"access-control-allow-origin": origin, "vary": "origin"}
         if request.method == "OPTIONS":
             headers |= {"access-control-allow-headers": "content-type"}
@@ -179,6 +205,8 @@ class Receiver:
                 self._held += len(part)
                 if len(body) > self._longest:
                     reason = f"At most {self._longest:,} bytes at once."
+                    # Without the end the client would go on to send what nobody reads,
+                    # and the server would have to hold or discard it.
                     return _said(413, reason, ending=True)
                 if self._held > HELD_BYTES:
                     return _said(503, _BUSY, ending=True)
@@ -194,6 +222,7 @@ class Receiver:
         if not lines:
             return _said(400, "There is no report.")
         if not self._in_time(len(lines)):
+            # Checked before the lines are parsed, as parsing is what takes the time.
             return _said(503, _BUSY)
         try:
             reports = []
@@ -202,17 +231,23 @@ class Receiver:
         except InputError as error:
             return _said(400, error.reason)
         answer = asyncio.get_running_loop().create_future()
+        # The answer comes once the group is on the disk: an acknowledgement before
+        # would let a client forget a report that a crash then loses.
         self._queue.put_nowait((reports, answer))
         reason = await answer
         if reason == _FULL:
             return _said(507, reason)
         if reason:
             return _said(400, reason)
+        # The ids tell the client what is kept. They are its own, so that nothing new is
+        # said.
         return JSONResponse([received.report.report_id for received in reports])
 
     def _in_time(self, lines: int) -> bool:
         """Whether these lines are not too many for what came in the last second."""
         now = asyncio.get_running_loop().time()
+        # A token bucket of one second's lines: short bursts pass, and a steady flow is
+        # bounded.
         self._left += LINES_A_SECOND * (now - self._since)
         self._left = min(self._left, LINES_A_SECOND) - lines
         self._since = now
@@ -231,9 +266,13 @@ class Receiver:
 
     async def _organised(self, request: Request) -> Response:
         # Another page that the organiser has open must not even ask.
+        # Browsers set Sec-Fetch-Site and pages cannot change it (W3C, Fetch Metadata);
+        # programs that are no browser send none.
         if request.headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
             return _said(403, "Open this page by its address.")
         loop = asyncio.get_running_loop()
+        # The sums are read on the disk's thread, between two writes, as the database
+        # has one connection.
         sums = await loop.run_in_executor(self._disk, self._inbox.sums)
         page = await loop.run_in_executor(None, self._organiser, sums)
         return HTMLResponse(page, headers=_UNFRAMED | _PLAIN)
@@ -292,6 +331,8 @@ class Bounded(H11Protocol):  # type: ignore[misc]
         if len(self._open) > MOST_CONNECTIONS:
             oldest = next(iter(self._open))
             del self._open[oldest]
+            # A close would wait for what is still to be sent, which a client that does
+            # not read can put off for ever.
             oldest.transport.abort()
 
     def on_response_complete(self) -> None:

@@ -110,6 +110,8 @@ def mark(report_id: str, content: str) -> bytes:
     >>> one == same, one == other, one[:ID_SIZE] == other[:ID_SIZE]
     (True, False, True)
     """
+    # Digests, not the ids themselves: all have one size, whatever file they are from. A
+    # hundred million reports take 3.2 GB, on the disk.
     of_id = blake2b(report_id.encode(), digest_size=ID_SIZE)
     of_content = blake2b(content.encode(), digest_size=ID_SIZE)
     return of_id.digest() + of_content.digest()
@@ -129,6 +131,8 @@ class Received(NamedTuple):
     line: bytes
 
 
+# Only the end of a line may have a group, behind the client's own checksum: the
+# collector never writes into what the client wrote.
 _ON_LINE = re.compile(rb'^(.*"check":"[0-9a-f]{16}"),"group":(\{.*\})\}$', re.DOTALL)
 _FIX = "Put each report into the group it is of, as the survey's groups are declared."
 
@@ -173,6 +177,8 @@ class Expected:
                 self.parameters, question, bytes(size), "0" * ID_SIZE, round_number
             )
             longest_report = max(longest_report, len(report.to_json().encode()))
+        # One more than the report without its brace, and the group's own closing, for
+        # the newline that ends the line.
         return longest_report - 1 + ending + 1  # its own brace is in the ending
 
     def of_folders(self, path: Path) -> dict[str, str]:
@@ -195,6 +201,8 @@ class Expected:
             if name not in self.groups:
                 what = f"group of {where}"
                 raise InputError.unknown(what, name, list(self.groups), _FIX)
+            # A report that says another group than its folder was moved or mislabelled.
+            # Nobody can tell which is right, so that neither is believed.
             if folders.get(name, stated[name]) != stated[name]:
                 reason = f"{where} says {name} {stated[name]!r}, its folder {folders[name]!r}"
                 raise InputError.because("group", reason, _FIX)
@@ -218,10 +226,14 @@ class Expected:
         InputError
             It is none; ``where`` is named.
         """
+        # Refused by its length before any pattern looks at it, as the work of a pattern
+        # grows with the line.
         if len(line) >= self.longest_line:
             raise unfit(f"{where} is longer than any report, {self.longest_line} bytes")
         written = line
         stated = {}
+        # Without declared groups nobody may add anything to a line: it is compared with
+        # the client's form byte for byte.
         if self.groups:
             grouped = _ON_LINE.match(line)
             if grouped is not None:
@@ -343,12 +355,16 @@ def read_lines(
     for number, line in enumerate(lines, 1):
         if not line.endswith(b"\n") and len(line) <= limit:
             raise unfit("the last line is cut off: no newline ends it")
+        # A file is refused at its first wrong line: to skip lines would let a damaged
+        # file count in part, and nobody would see which part.
         received = expected.read(line.removesuffix(b"\n"), f"line {number}", folders)
         report_id = received.report.report_id
         known_id = received.mark[:ID_SIZE]
         first_number, first_mark = first_lines.setdefault(
             known_id, (number, received.mark)
         )
+        # The first of two that contradict each other counts. A sender who replays an id
+        # can thereby not remove a report that came before.
         if first_mark != received.mark:
             other = f"line {first_number} of it"
             contradictions.append(Contradiction(path, number, report_id, other))
@@ -363,6 +379,8 @@ def read_lines(
             contradictions.append(Contradiction(path, number, report_id, other))
         else:
             repeated += 1
+    # Of the bytes, so that copies under other names are one file. A file of lines has
+    # no number of its own as Parquet files have.
     file_id = sha256(data).hexdigest()
     batches = []
     for cell, rows in payloads.items():
@@ -394,6 +412,7 @@ def read_line(line: bytes, where: str) -> Report:
         It is not, or its id is not of 16 hexadecimal digits.
     """
     try:
+        # A line of wrong UTF-8 raises a ValueError here, as wrong base64 does below.
         match = _LINE.fullmatch(line.decode())
         if match is not None:
             parameters, question, report_id, number, report = match.groups()

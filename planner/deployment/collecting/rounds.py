@@ -36,6 +36,8 @@ def round_rows(
     ``sums`` are those of the rounds that have reports, by their number. Rounds that follow each
     other make a window and a change.
     """
+    # Nobody is in two rounds where each person has one of their own, so that the sum is
+    # one of people.
     people = sum(counted.users for counted in sums.values())
     rounds = {}
     for number, counted in sorted(sums.items()):
@@ -50,6 +52,7 @@ def round_rows(
             if number in rounds:
                 inside.append(rounds[number])
         # A window of one round, or of all, says nothing that is not said elsewhere.
+        # A window with a gap would be an average over other times than its name says.
         if 1 < len(inside) == window < len(rounds):
             weights = [1 / window] * window
             rows = _combined(law, inside, weights, confidence)
@@ -78,6 +81,8 @@ def _round(
         people = counted.users
         active = int(counted.counts[-1])
         counted = Aggregate(active, counted.counts[:-1])
+        # If nobody ran out of values, one person in so many parts would report one;
+        # what lacks of that are people whose value is beyond the last one.
         missing = max(0.0, 1 - parts * active / people)
         note = f"in round {number} {100 * active / people:.1f} % reported a value: "
         note += f"about {100 * missing:.0f} % changed more often"
@@ -126,6 +131,8 @@ def _combined(
     # Of each round its estimates, errors and limits, shape (4, rounds, rows).
     figures = [one_round.rows.numbers[:4] for one_round in rounds]
     value, error, lower, upper = np.stack(figures, axis=1)
+    # Variances become deviations before they are weighted, as the same people's
+    # deviations add up.
     spreads = np.array([one_round.spread for one_round in rounds])
     spread = weight * np.sqrt(spreads)
     variance_if_drawn_anew = np.square(spread).sum(axis=0)
@@ -141,6 +148,8 @@ def _combined(
         return np.asarray(np.sqrt(square))
 
     total = (weight * value).sum(axis=0)
+    # A quartile has no error and no mean over rounds: the quartile of all rounds
+    # together is another number.
     total[np.isnan(error).any(axis=0)] = np.nan  # a mean of quartiles is none
     columns = [total, together(error)]
     for side in (-1, 1):

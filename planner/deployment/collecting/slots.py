@@ -25,6 +25,8 @@ _DAY = 24 * 60 * 60  # seconds
 
 def say_the_day(path: Path) -> None:
     """Set the times of a file or folder to the beginning of today (UTC)."""
+    # The day, as file systems keep times to the nanosecond, and with a few reports a
+    # day they would say when each one came.
     midnight = time.time() // _DAY * _DAY
     with suppress(OSError):
         os.utime(path, (midnight, midnight))
@@ -62,6 +64,8 @@ class Slots:
 
     def __init__(self, path: Path, size: int, count: int) -> None:
         self.path = path
+        # Without it a line that was cut off before its newline could run into the line
+        # of the next slot.
         self._step = size + 1  # a zero ends each slot
         try:
             if not path.exists():
@@ -76,6 +80,8 @@ class Slots:
         is_taken = slots.any(axis=1)  # a line has no zeros
         free = np.flatnonzero(~is_taken)
         # A random order, which is never written: where a line lies says nothing of when it came.
+        # A shuffle by random 64-bit keys, drawn anew at each start, so that a restart
+        # does not go on with a known order.
         keys = system_words().raw(len(free))
         self._free: list[int] = free[np.argsort(keys)].tolist()
 
@@ -92,8 +98,12 @@ class Slots:
         FileError
             It cannot be written; the slot is not used again.
         """
+        # Taken before the write: a slot that was written in part is not empty any more,
+        # and a second line over it would leave a mixture.
         slot = self._free.pop()
         try:
+            # Written at a position, so that no other place of the file and no seek is
+            # needed; a line is in the system's cache until the sync.
             written = os.pwrite(self._file, line, slot * self._step)
         except OSError as error:
             raise unwritable(self.path, error) from error
@@ -103,6 +113,8 @@ class Slots:
     def sync(self) -> None:
         """Make durable what was put; FileError if it cannot be."""
         try:
+            # An fsync that failed may have dropped what it was to write; nothing of
+            # this group is acknowledged then.
             os.fsync(self._file)
         except OSError as error:
             raise unwritable(self.path, error) from error
@@ -124,6 +136,8 @@ class Slots:
 
         The end of one whose writing was cut off may be among them.
         """
+        # Zeros part the slots. A line that lost its newline has no match, and a line
+        # that lost its beginning fails the parser.
         return re.findall(rb"[^\0\n]+\n", path.read_bytes())
 
 
@@ -137,7 +151,10 @@ def _make(path: Path, size: int) -> None:
                 file.write(bytes(min(_BLOCK, size - start)))
             file.flush()
             os.fsync(file.fileno())
+        # A crash before this leaves a file that is called .new, which the next start
+        # removes: a file of slots is always whole.
         unfinished.replace(path)
+        # The rename itself is in the folder, which has a cache of its own.
         sync_directory(path.parent)
     finally:
         unfinished.unlink(missing_ok=True)

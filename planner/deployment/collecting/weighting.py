@@ -58,6 +58,8 @@ class GroupWeights:
         for value, rows in rows_of.items():
             weight = self.parts[value]
             if self.of_population:
+                # Post-stratification: a person counts for N_h / n_h people of the
+                # stratum (Cochran, 1977, section 5A.9).
                 weight = weight / rows.users
             weights.append(weight)
         return weights
@@ -66,6 +68,8 @@ class GroupWeights:
         """Values that count for something, and of which nobody reported."""
         values = []
         for value, part in self.parts.items():
+            # A value of weight 0 is stated to be no part of the population; without
+            # reports of it nothing is missing.
             if part and value not in rows_of:
                 values.append(value)
         return values
@@ -96,17 +100,22 @@ def weighted_rows(
     if not any(weights.parts.get(value, 0) for value in rows_of):
         return None
     unseen = weights.unseen(rows_of)
+    # The other values could be weighted up in its place, but that takes its people to
+    # be like the others, which nobody has asked for.
     if unseen:
         return _not_weighted(weights, unseen, rows_of)
     per_person = weights.per_person(rows_of)
     rows, effective = weighted(list(rows_of.values()), per_person, confidence)
     first = next(iter(rows_of.values()))
+    # Shares and counts have a whole that they are of; a mean has none.
     is_mean = np.isnan(first.whole)
     if not counted or not is_mean.any():
         return rows
     estimates = []
     for value in rows_of:
         estimates.append(law.shape.estimate(stacked(counted[value])))
+    # Only a channel's estimates have the covariance of sum and number that a ratio's
+    # error needs.
     if not isinstance(estimates[0], ChannelEstimates):
         return rows
     note = f"weighted by group: as exact as {effective:,.0f} people"
