@@ -44,6 +44,12 @@ def figures(draws: int = DRAWS) -> list[Figure]:
     ]
     eight = (400, 100, 50, 25, 20, 10, 5, 5)
     rows.append(of_weights(draws, eight, weights=(1,) * 8, budget=6.0, rare=0.05))
+    # Of an answer that nobody has, both estimates may be above 0 by noise alone.
+    rows += [
+        of_weights(draws, people=(500, 500), weights=(1, 1), budget=1.3, rare=0.0),
+        of_weights(draws, people=(5000, 5000), weights=(1, 1), budget=1.0, rare=0.005),
+        of_gaps(draws, people=(200, 2000), budget=1.3, shares=(0.0, 0.0)),
+    ]
     rows += [
         of_gaps(draws, people=(20, 20), budget=6.0, shares=(0.2, 0.2)),
         of_gaps(draws, people=(20, 1000), budget=2.0, shares=(0.2, 0.2)),

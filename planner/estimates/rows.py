@@ -568,6 +568,28 @@ def differences(
     return first.stating(users, four, notes, whole), np.asarray(chance)
 
 
+def _distances(rows: AnswerRows, confidence: float) -> tuple[Array, Array]:
+    """How far limits for the population are below and above the estimates, before they are cut.
+
+    A limit is cut at 0 and at everybody, but an unbiased estimate is not: of two groups in which
+    nobody has an answer, one in four pairs is above 0 in both, and cut limits would combine to one
+    above 0. Where a limit is cut its distance is ``z`` standard errors, or more where it is farther.
+    """
+    value = rows["estimate"]
+    lower, upper = population_limits(rows, confidence)
+    variance = np.square(rows["standard_error"]) + rows.drawn
+    normal = reach(confidence) * np.sqrt(variance)
+    below = np.maximum(value - lower, 0)
+    above = np.maximum(upper - value, 0)
+    # Of totals and means the whole is NaN, and no limit is cut.
+    is_count = ~np.isnan(rows.whole)
+    cut_below = is_count & (lower <= 0)
+    cut_above = is_count & (upper >= rows.whole)
+    below = np.where(cut_below, np.maximum(below, normal), below)
+    above = np.where(cut_above, np.maximum(above, normal), above)
+    return below, above
+
+
 class _Sides(NamedTuple):
     """An estimate, its error, and how far its population's limits are below and above it."""
 
@@ -581,10 +603,8 @@ def _of_share(rows: AnswerRows, confidence: float) -> _Sides:
     """Of counts as shares of the people they are of."""
     whole = np.where(np.isnan(rows.whole), 1.0, rows.whole)
     value = rows["estimate"]
-    lower, upper = population_limits(rows, confidence)
     variance = np.square(rows["standard_error"]) + rows.drawn
-    below = np.maximum(value - lower, 0)
-    above = np.maximum(upper - value, 0)
+    below, above = _distances(rows, confidence)
     return _Sides(
         value / whole, np.sqrt(variance) / whole, below / whole, above / whole
     )
@@ -620,14 +640,14 @@ def weighted(
     above = np.zeros(first.whole.shape)
     for rows, weight in zip(groups, weights, strict=True):
         count = rows["estimate"]
-        lower, upper = population_limits(rows, confidence)
+        to_lower, to_upper = _distances(rows, confidence)
         all_people = all_people + rows.whole
         weighted_people = weighted_people + weight * rows.whole
         total = total + weight * count
         of_group = np.square(rows["standard_error"]) + rows.drawn
         variance = variance + weight**2 * of_group
-        below = below + np.square(weight * np.maximum(count - lower, 0))
-        above = above + np.square(weight * np.maximum(upper - count, 0))
+        below = below + np.square(weight * to_lower)
+        above = above + np.square(weight * to_upper)
     # As many people as reported, whatever the weights add up to.
     scale = all_people / weighted_people
     value = scale * total

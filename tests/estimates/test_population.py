@@ -94,12 +94,36 @@ def test_weighted_limits_hold_rare_answers(people, weights, budget, rare):
     assert rare > 0.05 or normal < fewest
 
 
+@pytest.mark.parametrize(("people", "budget"), [((500, 500), 1.3), ((100,) * 6, 2.0)])
+def test_weighted_limits_of_an_answer_that_nobody_has(people, budget):
+    """Above 0 in no more than 5 % of 300 draws, but for one in a million.
+
+    The near miss combines limits that are cut at 0: it is above 0 in every fourth draw.
+    """
+    law = subset_selection(budget, 5)
+    rng = np.random.default_rng(3)
+    found = 0
+    found_if_cut = 0
+    for _ in range(300):
+        groups = [drawn_rows(law, size, shares_of(0.0), rng) for size in people]
+        both, _ = weighted(groups, [1.0] * len(people), 0.95)
+        found += both["lower"][0] > 0
+        counts = np.array([rows["estimate"][0] for rows in groups])
+        lower = np.array([population_limits(rows, 0.95)[0][0] for rows in groups])
+        distances = np.maximum(counts - lower, 0)
+        found_if_cut += counts.sum() > np.sqrt(np.square(distances).sum())
+    most = binom.isf(MISS, 300, 0.05)
+    assert found <= most
+    assert found_if_cut > most
+
+
 @pytest.mark.parametrize(
     ("people", "budget", "rare"),
     [
         ((20, 20), 6.0, (0.2, 0.2)),
         ((20, 1000), 2.0, (0.2, 0.2)),
         ((200, 100), 8.0, (0, 0.05)),
+        ((200, 2000), 1.3, (0.0, 0.0)),
     ],
 )
 def test_differences_of_rare_answers(people, budget, rare):
