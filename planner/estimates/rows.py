@@ -573,7 +573,7 @@ def _distances(rows: AnswerRows, confidence: float) -> tuple[Array, Array]:
 
     A limit is cut at 0 and at everybody, but an unbiased estimate is not: of two groups in which
     nobody has an answer, one in four pairs is above 0 in both, and cut limits would combine to one
-    above 0. Where a limit is cut its distance is ``z`` standard errors, or more where it is farther.
+    above 0. Where a limit is cut its distance is at least ``z`` standard errors.
     """
     value = rows["estimate"]
     lower, upper = population_limits(rows, confidence)
