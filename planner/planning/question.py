@@ -47,6 +47,7 @@ from planner.survey.questions import Question
 # of a curve; what is no table takes longer
 _POINTS = 25
 _FEW_POINTS = 7
+_IN_INTEGERS = 1e-6  # relative: what rounding to integers may add to what reports say
 
 KINDS: dict[str, AnyKind] = {
     "categorical": ChoiceKind(),
@@ -308,13 +309,32 @@ class QuestionPlan(WithDataFrame):
     def realised_after(self, relaxation: what_if.Relaxation) -> Array:
         """As :attr:`realised`, if the file raised the budget of one level by so much.
 
-        Its shares of budgets and people stay as they are.
+        As if its shares of budgets and people stayed as they are.
         """
         relaxed = self.part.scaled(relaxation.factor, relaxation.level)
         level = relaxation.level
         option = self.curve.at(relaxation.factor, level=level, tolerance=ROUGH)
         mechanism = self.kind.deployed(relaxed, option)
         return self.kind.realised(relaxed.deployed, mechanism)
+
+    def raised_keys(self, relaxation: what_if.Relaxation) -> tuple[str, ...]:
+        """Which of a level's budgets, ``epsilon`` and ``against``, the file must raise for that.
+
+        A relaxation raises both. What is planned then keeps one as it is now if its reports say no
+        more that way: so it keeps the budgets of which the other alone is raised.
+        """
+        policy = self.deployed.policy
+        level = policy.names.index(relaxation.level)
+        if policy.against is None or policy.against[level] == inf:
+            return ("epsilon",)  # it states no other
+        said_for, said_against = self.realised_after(relaxation)[:, level].tolist()
+        keys = []
+        if said_for > float(policy.epsilons[level]) * (1 + _IN_INTEGERS):
+            keys.append("epsilon")
+        if said_against > float(policy.against[level]) * (1 + _IN_INTEGERS):
+            keys.append("against")
+        # Where neither is used up, nothing tells which of them is of use.
+        return tuple(keys) or ("epsilon", "against")
 
     @property
     def least_protected(self) -> tuple[str, float]:

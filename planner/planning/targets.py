@@ -95,8 +95,8 @@ class TargetAnswer:
 
     Of a missed one ``budgets`` are the smallest ones, as they are spent, that would be enough for
     these users, or the best there are; None where they are not searched for, and where it is met.
-    ``in_file`` are the same as the survey file would state them, while shares of budgets and people
-    stay as they are; empty where pairs of levels have budgets of their own. ``users`` is how many
+    ``in_file`` are the same as the survey file would state them, if shares of budgets and people
+    stayed as they are; empty where pairs of levels have budgets of their own. ``users`` is how many
     people the whole survey would have to ask with the budgets as they are; None if no number is
     enough, because a bias is larger than the target. Of a difference ``power`` is how often these
     people would show it, between the ``groups`` that have the fewest people.

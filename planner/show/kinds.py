@@ -326,6 +326,19 @@ def is_asked_in_full(question: QuestionPlan) -> bool:
     return question.part.share == 1 and question.part.fraction == 1
 
 
+def kept_shares(question: QuestionPlan) -> str:
+    """Which shares what is said of other budgets rests on; empty where there is one question.
+
+    No key of a survey file fixes shares: they are planned with its budgets.
+    """
+    if is_asked_in_full(question):
+        return ""
+    return (
+        " if its shares of budgets and people stayed as they are "
+        "(the next plan shares them anew)"
+    )
+
+
 def short(label: str) -> str:
     """A mechanism's name without what its label adds behind a comma."""
     return label.partition(",")[0]

@@ -48,6 +48,7 @@ from planner.show.figures import (
     rounds_figure,
 )
 from planner.show.promises import (
+    is_alike,
     moves_sentence,
     promises_of,
     reach_up,
@@ -572,30 +573,47 @@ def _price(question: QuestionPlan, relaxation: Relaxation) -> str:
     """What a little more of one level's budget would buy, and whose odds it costs."""
     error = kinds.objective_name(question)
     return (
-        f"Raising the budget of {relaxation.level!r} in the file by {relaxation.amount:g} "
-        f"lowers the {error} by {100 * relaxation.saving:.1f} %{_kept_shares(question)}; "
+        f"Raising {_raised(question, relaxation)} in the file by {relaxation.amount:g} lowers the "
+        f"{error} by {100 * relaxation.saving:.1f} %{kinds.kept_shares(question)}; "
         f"{_more_odds(question, relaxation)}."
     )
 
 
-def _kept_shares(question: QuestionPlan) -> str:
-    """Which shares what is said rests on; empty where there is one question."""
-    if kinds.is_asked_in_full(question):
-        return ""
-    return " while its shares of budgets and people stay as they are"
+def _raised(question: QuestionPlan, relaxation: Relaxation) -> str:
+    """What the survey file raises: a level's budget, one of two, or entries of the matrix."""
+    level = relaxation.level
+    policy = question.deployed.policy
+    if not policy.rule.by_level:
+        return f"every entry in the matrix's row and column of {level!r}"
+    if policy.against is None:
+        return f"the budget of {level!r}"
+    keys = question.raised_keys(relaxation)
+    return f"{' and '.join(map(repr, keys))} of {level!r}"
 
 
 def _more_odds(question: QuestionPlan, relaxation: Relaxation) -> str:
-    """Which odds change more with a larger budget of one level, of all levels whose do."""
-    before = question.realised.max(axis=0)
-    after = question.realised_after(relaxation).max(axis=0)
+    """Which odds change more with a larger budget of one level, of all levels whose do.
+
+    Where a report may say less against an answer than for it, or more, both are looked at.
+    """
+    before = question.realised
+    after = question.realised_after(relaxation)
+    whose = ["for ", "against "]
+    if is_alike(before) and is_alike(after):
+        whose = [""]
+        before = before.max(axis=0, keepdims=True)
+        after = after.max(axis=0, keepdims=True)
     names = question.deployed.policy.names
     rises = []
-    for name, now, then in zip(names, before.tolist(), after.tolist(), strict=True):
-        odds_now = factor_up(now)
-        odds_then = factor_up(then)
-        if odds_then != odds_now:
-            rises.append(f"{name!r} {odds_then}-fold instead of {odds_now}-fold")
+    for word, row_now, row_then in zip(whose, before, after, strict=True):
+        pairs = zip(names, row_now.tolist(), row_then.tolist(), strict=True)
+        for name, now, then in pairs:
+            odds_now = factor_up(now)
+            odds_then = factor_up(then)
+            if then > now and odds_then != odds_now:
+                rises.append(
+                    f"{word}{name!r} {odds_then}-fold instead of {odds_now}-fold"
+                )
     if not rises:
         return "no odds change more"
     return f"odds may then change more: {listed(rises, MOST_NAMED)}"

@@ -192,6 +192,12 @@ def unprotected(levels: Levels) -> str:
     )
 
 
+def is_alike(realised: Array) -> bool:
+    """Whether reports say as much against answers as for them, ``realised`` of both."""
+    raised, lowered = realised
+    return bool(np.allclose(raised, lowered, rtol=_ALIKE))
+
+
 def _odds_change(between: str, most: str) -> str:
     """The promise of a question or of one view of it."""
     return f"No report changes the odds between {between} more than {most}, {_WHOEVER}."
@@ -257,7 +263,7 @@ def promises_of(plan: QuestionPlan) -> list[str]:
         return openly
     whose = words(plan).whose
     most = _by_level(policy.names, raised, whose)
-    if np.allclose(raised, lowered, rtol=_ALIKE):
+    if is_alike(plan.realised):
         return [_odds_change(between, most), *openly]
     at_worst = _by_level(policy.names, lowered, whose)
     return [_one_sided_promise(most, at_worst, raised, lowered), *openly]

@@ -78,7 +78,7 @@ def _wanted(answer: TargetAnswer) -> str:
 def budgets_sentence(question: QuestionPlan, answer: TargetAnswer) -> str:
     """Which budgets would meet a missed target, or why none do; empty for one that is met."""
     if answer.budgets is not None:
-        kept = not kinds.is_asked_in_full(question)
+        kept = kinds.kept_shares(question)
         return smallest_sentence(answer.budgets, answer.in_file, kept=kept)
     if answer.met:
         return ""
@@ -92,12 +92,12 @@ def smallest_sentence(
     answer: BudgetAnswer,
     in_file: Sequence[FileBudget] | None = None,
     *,
-    kept: bool = False,
+    kept: str = "",
 ) -> str:
     """The smallest budgets that meet targets, or why there are none.
 
-    Those that the survey file would state, where they are given; ``kept`` says that they are so
-    while shares of budgets and people stay as they are.
+    Those that the survey file would state, where they are given; ``kept`` says on which shares of
+    budgets and people they rest.
 
     Examples
     --------
@@ -115,8 +115,7 @@ def smallest_sentence(
     opening = _opening(answer)
     if in_file is not None:
         opening += ", as the survey file states them"
-    if kept:
-        opening += " while its shares of budgets and people stay as they are"
+    opening += kept
     named = listed(_named_budgets(answer, in_file), MOST_NAMED)
     return f"{opening}: {named} ({_scale_in_words(answer)}){note}."
 

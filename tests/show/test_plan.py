@@ -96,6 +96,77 @@ def test_everybody_sees_the_error_and_a_promise_and_one_recommendation():
     )
 
 
+ONE_SIDED = (
+    'rule = "one-sided"\nlevel = [\n'
+    ' {name = "l", epsilon = 1, against = 0.5, items = ["a", "b"]},\n'
+    ' {name = "h", epsilon = 3, against = 1, items = ["c", "d", "e"]},\n]\n'
+)
+
+
+def raising(text, users):
+    """The plan of a question, what raising a budget is said to do, and by how much, as a share."""
+    planned = question(text, users)
+    said = sentences(question_blocks(planned), "everybody")[-1]
+    (saved,) = re.findall(r"^Raising .* by 0\.1 lowers .* by ([\d.]+) %;", said)
+    return planned, said, float(saved) / 100
+
+
+def test_one_sided_advice_names_the_key_that_the_file_raises_and_whose_odds_it_costs():
+    """It named the budget, which changes nothing, and said that no odds change more."""
+    planned, said, saving = raising(ONE_SIDED, users=100_000)
+    assert said.startswith("Raising 'against' of 'l' in the file by 0.1 lowers")
+    assert said.endswith(
+        "odds may then change more: against 'l' 1.83-fold instead of 1.65-fold."
+    )
+    raised = question(ONE_SIDED.replace("against = 0.5", "against = 0.6"), 100_000)
+    assert raised.total_error / planned.total_error == pytest.approx(
+        1 - saving, abs=6e-4
+    )
+    assert np.exp(raised.realised[1, 0]) == pytest.approx(1.83, abs=0.01)
+    # The other key would have bought nothing.
+    other = question(ONE_SIDED.replace("epsilon = 1,", "epsilon = 1.1,"), 100_000)
+    assert other.total_error == pytest.approx(planned.total_error, rel=1e-3)
+
+
+def test_one_sided_advice_names_the_budget_for_an_answer_where_that_one_limits():
+    text = ONE_SIDED.replace("against = 0.5", "against = 3").replace(
+        "against = 1,", "against = 3,"
+    )
+    planned, said, saving = raising(text, users=100_000)
+    assert said.startswith("Raising 'epsilon' of 'l' in the file by 0.1 lowers")
+    raised = question(text.replace("epsilon = 1,", "epsilon = 1.1,"), 100_000)
+    assert raised.total_error / planned.total_error == pytest.approx(
+        1 - saving, abs=6e-4
+    )
+
+
+def test_advice_under_a_matrix_is_about_its_entries():
+    """It named the level's own budget, which decides nothing there."""
+    matrix = np.array([[1, 2, 0.5], [2, 1.5, 1], [0.5, 1, 2]])
+    text = levels(1, 2, 2, items=5)
+    planned, said, saving = raising(f"rule = {matrix.tolist()}\n{text}", 1_000_000)
+    assert said.startswith(
+        "Raising every entry in the matrix's row and column of 'a' in the file by 0.1"
+    )
+    matrix[0, :] += 0.1
+    matrix[1:, 0] += 0.1
+    raised = question(f"rule = {matrix.tolist()}\n{text}", 1_000_000)
+    assert raised.total_error / planned.total_error == pytest.approx(
+        1 - saving, abs=6e-4
+    )
+
+
+def test_what_budgets_buy_at_the_shares_of_now_says_that_shares_are_planned_anew():
+    (first, _) = plan(levels(1, 2), levels(1, 2)).questions
+    (said,) = (
+        text
+        for text in sentences(question_blocks(first), "everybody")
+        if text.startswith("Raising")
+    )
+    assert "if its shares of budgets and people stayed as they are" in said
+    assert "the next plan shares them anew" in said
+
+
 def test_another_mechanism_is_recommended_only_where_it_can_be_deployed():
     worse = question(f'mechanism = "grr"\nlevel = {LEVELS}\n')
     assert any(
