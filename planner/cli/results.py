@@ -105,7 +105,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         typer.Option(
             "--population",
             help="Limits for the population from which the people asked were drawn at "
-            "random; else of the people asked, or as the survey says.",
+            "random, as always where each person is asked some of the questions; else of "
+            "the people asked, or as the survey says.",
         ),
     ] = False,
     set_sizes: Annotated[

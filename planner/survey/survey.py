@@ -51,7 +51,8 @@ class Survey(Description):
     with its values, or a whole number, such as an age, with its range. Of one of them, each value
     may have in ``weights`` what one person of it counts for, or in ``population`` how many people
     there are, or their share. ``limits`` says whose variance errors and limits of estimates count:
-    that of the people asked, or that of people drawn at random from a ``"population"``.
+    that of the people asked, or that of people drawn at random from a ``"population"``. Where a
+    person is asked some of the questions it is always the latter: who is asked is drawn.
 
     Examples
     --------

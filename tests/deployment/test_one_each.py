@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 from planner import Categorical, InputError, Level, Survey, plan_survey
 from planner.deployment import Client, Memory
@@ -177,3 +177,39 @@ def test_errors_are_as_planned(plan, parameters):
         assert low <= squares / planned <= high, question.name
         for near in (1 / 1.5, 1.5):
             assert not low <= squares / (planned * near) <= high
+
+
+def test_limits_are_of_everybody_where_questions_are_drawn():
+    """At 95 % of 600 intervals; those for the people asked alone hold the truth in a sixth.
+
+    Who is asked is drawn from 1,000 people of whom 300 have an answer. As limits are for a
+    population, of which these people are no small part, they hold it at least as often as stated.
+    False alarms: one in a million.
+    """
+    choices = []
+    for name in "abc":
+        choices.append(Categorical(name, (Level("all", 6.0, ("yes", "no")),)))
+    planned = plan_survey(Survey("s", 1000, tuple(choices), design="one-each"))
+    parameters = survey_parameters(planned)
+    names = parameters.drawing.names
+    rng = np.random.default_rng(12)
+    runs = 200
+    held = {None: 0, False: 0}
+    for _ in range(runs):
+        place = rng.choice(
+            3, size=1000, p=np.array(parameters.drawing.chances) / DENOMINATOR
+        )
+        sums = {}
+        for number, name in enumerate(names):
+            people = int(np.sum(place == number))
+            yes = int(np.sum(place[:300] == number))
+            law = parameters.question(name)
+            sums[name, law.rounds[0]] = law.draw_aggregate([yes, people - yes], rng)
+        for population in held:
+            table = estimates_table(parameters, sums, population=population).to_pylist()
+            for row in table:
+                if row["answer"] == "yes":
+                    held[population] += row["share_lower"] <= 0.3 <= row["share_upper"]
+    fewest = binom.ppf(MISS, 3 * runs, 0.95)
+    assert held[None] >= fewest
+    assert held[False] < fewest

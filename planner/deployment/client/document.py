@@ -381,7 +381,8 @@ def file_form() -> Document:
     limits = schema.described(
         schema.choice("population"),
         "Whose variance limits of estimates count: that of people drawn at random from a "
-        "population. Left out where they are of the people asked.",
+        "population, as always of a question that is drawn for a person. Left out where those of "
+        "other questions are of the people asked.",
     )
     anchor = schema.record({"question": TEXT, "of": TEXT, "known": TEXT})
     anchors = schema.described(

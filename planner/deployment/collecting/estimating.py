@@ -72,7 +72,8 @@ def estimates_table(
         of all, then what is weighted by it, then the difference of every two.
     population:
         Whether limits are for the population from which the people were drawn at random; else of
-        the people asked. None: as the survey says.
+        the people asked. None: as the survey says, and of the population where which questions a
+        person is asked is drawn.
 
     Raises
     ------
@@ -80,8 +81,8 @@ def estimates_table(
         There are no reports, the two rounds of a question do not fit, or ``set_sizes`` names a
         question that is unknown, of another kind, or without reports.
     """
-    if population is None:
-        population = parameters.document.get("limits") == POPULATION
+    if population is None and parameters.document.get("limits") == POPULATION:
+        population = True
     estimating = _Estimating(
         parameters, dict(set_sizes or {}), window, confidence, population
     )
@@ -132,7 +133,7 @@ class _Estimating:
     sizes: dict[str, str]
     window: int
     confidence: float
-    population: bool
+    population: bool | None
 
     def answered(self, sums: Sums, *, of_group: bool = False) -> _Answered:
         """Everything that these counts tell.
@@ -221,7 +222,13 @@ class _Estimating:
 
     def _limited(self, name: RowsName, rows: AnswerRows, group: str) -> pa.Table:
         """Rows with limits for the people asked, or for the population if that is wanted."""
-        if not self.population:
+        question, _ = name
+        population = self.population
+        if population is None:
+            # Those who are asked are then drawn at random from everybody, who are the survey's.
+            drawing = self.parameters.drawing
+            population = drawing is not None and question in drawing.names
+        if not population:
             return table_of(name, rows, group, limits=ASKED)
         drawn = population_rows(rows, self.confidence)
         return table_of(name, drawn, group, limits=POPULATION)
