@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import isnan, sqrt
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from planner.estimates.channel import OrderedEstimates
 from planner.estimates.cross_table import CrossTable, RelatedQuestion, pair_tables
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
-from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.asking import CollectedLaw, OneOfSetCollected
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.inputs import ItemSets
 from planner.mechanisms.words import seeded_words, spawn
@@ -404,12 +404,25 @@ def _as_asked(planned: QuestionPlan, answers: AnswerCounts) -> AnswerCounts:
         raise InputError(
             "labels", answers.labels, allowed, "Give 0 where nobody has an answer."
         )
-    if answers.sets is not None or not of_sets:
+    if answers.sets is not None:
+        _check_sizes(planned, answers.sets)
+        return answers
+    if not of_sets:
         return answers
     # One item for each person: the start of person k in the flat list is k.
     single = np.repeat(np.arange(answers.counts.size), answers.counts)
     sets = ItemSets(answers.counts.size, single, np.arange(answers.users + 1))
     return replace(answers, sets=sets)
+
+
+def _check_sizes(planned: QuestionPlan, sets: ItemSets) -> None:
+    """Refuse sets that the deployed clients refuse: a trial of them would be of another survey."""
+    law = cast("OneOfSetCollected", planned.law.asked)
+    largest = int(sets.sizes.max())
+    if largest > law.largest_set:
+        allowed = f"sets of at most {law.largest_set} items, the largest size stated"
+        remedy = "State the sizes of sets as they are, and plan again."
+        raise InputError("answers", f"a set of {largest}", allowed, remedy)
 
 
 def _fits(question: Question, labels: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ import pytest
 from planner import ItemSets, Level, Padded, Survey, load_survey, plan_survey
 from planner.planning.datasets import AnswerCounts
 from planner.survey.asked_again import AskedAgain
+from planner.survey.assumed import AssumedSets
 from planner.survey.choices import Categorical, ItemSet
 from planner.survey.numeric import Numeric
 from planner.survey.ordinal import Ordinal
@@ -98,6 +99,18 @@ def test_sets_are_padded_to_the_planned_length():
         results = trial.run(100, rng())
         assert {"opt0", "rappor", "oue"} <= {result.name for result in results}
         agree(results)
+
+
+def test_sets_above_the_largest_size_that_is_stated_are_refused():
+    """As by the clients: they were cut, and the trial said nothing of it."""
+    stated = AssumedSets(sizes=(0.4, 0.4, 0.2))
+    any_six = Level("any", 2.0, item_count=6)
+    question = ItemSet("q", (any_six,), "min", sets=stated)
+    few = sets(6, 900, 3)
+    assert few.sets.sizes.max() == 2
+    assert tried(question, few).names
+    with refused("answers"):
+        tried(question, sets(6, 900, 4))
 
 
 def test_a_question_gets_its_share_of_the_budgets():
