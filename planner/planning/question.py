@@ -408,6 +408,9 @@ class QuestionPlan(WithDataFrame):
     @property
     def bound_unknown(self) -> bool:
         """Whether the search for a bound on all mechanisms ended without one that says anything."""
+        sets = self.fact(SetPromises)
+        if sets is not None:
+            return sets.gap == inf
         return self.least_error == 0 and self.planned.squared > 0
 
     @property

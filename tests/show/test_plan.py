@@ -25,7 +25,11 @@ from planner.show.plan import (
     plan_blocks,
     question_blocks,
 )
-from planner.show.promises import promises, promises_of, verification_blocks
+from planner.show.promises import (
+    promises,
+    promises_of,
+    verification_blocks,
+)
 from planner.show.targets import target_sentence
 from tests.surveys import EXAMPLES
 
@@ -252,6 +256,20 @@ def test_a_bound_that_says_nothing_is_said_to_say_nothing():
     assert planned.bound_unknown
     assert proven_in_short(planned) == "how near it is to the best is not known"
     assert certificate_sentences(planned)[0].startswith("Not proven: how near")
+
+
+def test_no_bound_on_set_designs_is_said_to_be_none():
+    """Nothing was said of the proof of a large budget; at a smaller one its factor is."""
+    sets_of_six = (
+        'kind = "item-set"\nlevel = [{name = "all", epsilon = EPSILON, item_count = 6}]\n'
+        "[question.sets]\nsizes = [5, 20, 18, 15, 10]\n"
+    )
+    planned = question(sets_of_six.replace("EPSILON", "4"), 2000)
+    assert planned.mechanism_label == "Set design"
+    assert proven_in_short(planned) == "how near it is to the best is not known"
+    assert certificate_sentences(planned)[0].startswith("Not proven: how near")
+    proven = question(sets_of_six.replace("EPSILON", "3"), 2000)
+    assert proven_in_short(proven).startswith("proven no worse than")
 
 
 def test_a_minimax_plan_states_the_error_of_an_answer_that_everybody_has():
