@@ -471,6 +471,15 @@ def view_sentences(view: OutsiderView) -> list[str]:
     return sentences
 
 
+def _up_and_down(rise: float, fall: float) -> str:
+    """How far a sum may move each way; a move that is not positive is one the other way."""
+    if fall <= 0:
+        return f"by up to {reach_up(rise)} up, and never down"
+    if rise <= 0:
+        return f"by up to {reach_up(fall)} down, and never up"
+    return f"by up to {reach_up(rise)} up and {reach_up(fall)} down"
+
+
 def moves_sentence(moves: FalseReports | None) -> str:
     """What one false report does to the estimates, counted alone; empty where it is unknown.
 
@@ -497,8 +506,8 @@ def moves_sentence(moves: FalseReports | None) -> str:
         )
     if moves.score_sum is not None:
         rise, fall = moves.score_sum
-        sums = f"up to {reach_up(rise)} up and {reach_up(fall)} down"
-        sentence = f"{sentence} The sum of the scores moves by {sums}."
+        sums = _up_and_down(rise, fall)
+        sentence = f"{sentence} The sum of the scores moves {sums}."
     if moves.of_answering is not None:
         sentence = f"{sentence} {_of_answering(moves.of_answering)}"
     # A report that names many answers of a level at once moves their sum by more than one count.

@@ -17,6 +17,7 @@ from planner import (
     survey_from_text,
 )
 from planner.deployment.parameters import survey_parameters
+from planner.outsiders.false_reports import FalseReports
 from planner.planning.targets import TargetAnswer
 from planner.show.blocks import Facts, Sentence, Table
 from planner.show.kinds import certificate_sentences, proven_in_short
@@ -26,6 +27,7 @@ from planner.show.plan import (
     question_blocks,
 )
 from planner.show.promises import (
+    moves_sentence,
     promises,
     promises_of,
     verification_blocks,
@@ -270,6 +272,22 @@ def test_no_bound_on_set_designs_is_said_to_be_none():
     assert certificate_sentences(planned)[0].startswith("Not proven: how near")
     proven = question(sets_of_six.replace("EPSILON", "3"), 2000)
     assert proven_in_short(proven).startswith("proven no worse than")
+
+
+@pytest.mark.parametrize(
+    ("rise", "fall", "said"),
+    [
+        (3.75, 1.25, "by up to 3.75 up and 1.25 down."),
+        (3.75, -0.15, "by up to 3.75 up, and never down."),
+        (-0.15, 3.75, "by up to 3.75 down, and never up."),
+    ],
+)
+def test_a_sum_that_moves_one_way_alone_is_said_to(rise, fall, said):
+    """A fall of -0.15, which is a rise, stood there as a number."""
+    moves = FalseReports(
+        ("up to a",), np.array([2.0]), np.array([1.0]), score_sum=(rise, fall)
+    )
+    assert moves_sentence(moves).endswith(f"The sum of the scores moves {said}")
 
 
 def test_a_minimax_plan_states_the_error_of_an_answer_that_everybody_has():
