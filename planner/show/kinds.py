@@ -12,6 +12,7 @@ from planner.laws.shape import octets
 from planner.laws.sides import TYPE_BYTES
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.answer_rates import AnswerRateModel
+from planner.planning.by_level import ByLevel
 from planner.planning.joint import POWER, STRENGTH, Related
 from planner.planning.outsiders import OutsiderView
 from planner.planning.plan import SurveyPlan
@@ -111,6 +112,13 @@ class KindWords:
             sentences.append(
                 f"The design has {types} of reports. Each says its type "
                 f"and the sides of all {items:,} answers, {TYPE_BYTES + octets(items):,} bytes."
+            )
+        levels = plan.fact(ByLevel)
+        # Without this sentence zeros read as if nothing could be learnt of these answers.
+        if design is not None and levels is not None and not levels.a.all():
+            sentences.append(
+                "An answer with a = b = 0 is on the low side in every report: "
+                "who has it is told by the sides of all other answers."
             )
         return sentences
 

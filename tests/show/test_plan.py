@@ -678,3 +678,13 @@ def test_groups_without_a_population_are_said_to_be_assumed():
     ):
         said = sentences(plan_blocks(with_groups(population)), tone="note")
         assert any(sentence.startswith(assumed) for sentence in said) == shown
+
+
+def test_an_answer_that_no_report_has_on_its_high_side_is_explained():
+    alone = (
+        'level = [{name = "low", epsilon = 1, items = ["a"]},'
+        ' {name = "high", epsilon = 3, item_count = 5}]\n'
+    )
+    explained = "An answer with a = b = 0 is on the low side in every report"
+    assert explained in str(question_blocks(question(alone)))
+    assert explained not in str(question_blocks(question(f"level = {LEVELS}\n")))
