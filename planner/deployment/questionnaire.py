@@ -281,7 +281,7 @@ def _script() -> str:
 
 def _add(name: str, modules: dict[str, str]) -> str:
     """The variable of a module, which is made if it is not there yet."""
-    variable = name.replace(".", "_")
+    variable = re.sub(r"\W", "_", name)
     if name in modules:
         return variable
     folder = resources.files("planner.deployment") / "client" / "js"

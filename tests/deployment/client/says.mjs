@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 
 const [client, params, asked] = process.argv.slice(2);
 const { Client } = await import(client);
-const { system } = await import(client.replace("node.mjs", "draws.mjs"));
+const { system } = await import(client.replace("node.mjs", "exact-draws.mjs"));
 const people = 4000;
 
 function counts(law, own, answer, round) {

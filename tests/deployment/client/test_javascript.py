@@ -97,7 +97,7 @@ def test_javascript_agrees_on_the_hash(node, tmp_path):
     odd["😀"] = {"b": None, "a": [True, False, {}, []]}
     path = tmp_path / "odd.json"
     path.write_text(json.dumps(odd))
-    module = CLIENT.parent / "document.mjs"
+    module = CLIENT.parent / "parameter-file.mjs"
     script = (
         f"import {{ contentHash }} from '{module.as_uri()}';"
         "import { readFileSync } from 'node:fs';"

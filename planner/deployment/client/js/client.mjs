@@ -1,13 +1,13 @@
 // The client in JavaScript, for browsers and Node: the same parameter file, the same exact draws,
 // the same conformance vectors as the Python client. It uses what both have: crypto, typed arrays.
 
-import { MAX_CELLS, checkShape, digest, hex, parseDocument, refuse } from "./document.mjs";
-import { drawingOf, system, words } from "./draws.mjs";
-import { lawOf } from "./laws.mjs";
-import { ID_BYTES, checkRound, drawn, ownPart, stepOf } from "./rounds.mjs";
+import { MAX_CELLS, checkShape, digest, hex, parseDocument, refuse } from "./parameter-file.mjs";
+import { drawingOf, system, words } from "./exact-draws.mjs";
+import { lawOf } from "./question-law.mjs";
+import { ID_BYTES, checkRound, drawn, ownPart, stepOf } from "./memory-steps.mjs";
 import SCHEMA from "./schema.json" with { type: "json" };
 
-export { Refused } from "./document.mjs";
+export { Refused } from "./parameter-file.mjs";
 
 export class Client {
   #laws = new Map();

@@ -20,8 +20,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 import { Client, Refused, replay } from "./client.mjs";
-import { refuse } from "./document.mjs";
-import { joined } from "./draws.mjs";
+import { refuse } from "./parameter-file.mjs";
+import { joined } from "./exact-draws.mjs";
 
 export { Client, Refused };
 

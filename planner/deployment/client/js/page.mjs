@@ -1,11 +1,11 @@
 // The page that people answer: proves its parameters, asks, randomises and keeps, says what will be
 // sent, sends, thanks. Answers stay in this page's memory; what is kept and sent is reports.
 
-import { h, questionFields } from "./asking.mjs";
+import { h, questionFields } from "./question-fields.mjs";
 import { Client } from "./client.mjs";
 import { Device, Forgetful } from "./device.mjs";
-import { hex } from "./document.mjs";
-import { order, system } from "./draws.mjs";
+import { hex } from "./parameter-file.mjs";
+import { order, system } from "./exact-draws.mjs";
 
 const PATIENCE = 30_000; // milliseconds for a receiver's answer
 const textOf = (id) => document.getElementById(id).textContent;

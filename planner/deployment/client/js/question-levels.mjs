@@ -1,6 +1,6 @@
 // The levels of a question: which answers they hold, and what is demanded of every pair.
 
-import { refuse } from "./document.mjs";
+import { refuse } from "./parameter-file.mjs";
 
 export function readLevels({ levels, rule }, least = 1, dummies = 0) {
   const [names, numbers] = [new Map(), new Map()];

@@ -1,7 +1,7 @@
 // Exact verification: integers, rational lower bounds of e^x.
 
-import { refuse } from "./document.mjs";
-import { demanded, members } from "./levels.mjs";
+import { refuse } from "./parameter-file.mjs";
+import { demanded, members } from "./question-levels.mjs";
 
 export const D = 4294967296n; // probabilities are whole numbers over 2^32
 const UNIT = 1n << 320n;

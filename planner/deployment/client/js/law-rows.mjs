@@ -1,10 +1,10 @@
 // Channels: a table of probabilities, a row an element; a report is one small number.
 // The order of random words is that of planner/laws/rows.py.
 
-import { refuse } from "./document.mjs";
-import { GRID, words } from "./draws.mjs";
-import { D, SCALE, checkRatio, floorScaled, fraction, likelihoods, magnitude, sum, worstRatio } from "./exact.mjs";
-import { demanded } from "./levels.mjs";
+import { refuse } from "./parameter-file.mjs";
+import { GRID, words } from "./exact-draws.mjs";
+import { D, SCALE, checkRatio, floorScaled, fraction, likelihoods, magnitude, sum, worstRatio } from "./exact-checks.mjs";
+import { demanded } from "./question-levels.mjs";
 
 const BIAS = 1000000000n; // a person's bias is at most one part in so many of what a person counts for
 const [MAX_ROWS, MAX_REPORTS] = [257, 4096];

@@ -5,10 +5,10 @@
 // person: "about" has elements, and with what chance an answer's report is about each; "most" is
 // the largest budget for this answer against a protected one, and against it if that differs.
 
-import { refuse } from "./document.mjs";
-import { GRID, choose, order, words } from "./draws.mjs";
-import { fraction } from "./exact.mjs";
-import { mostOf, readLevels, unnamed } from "./levels.mjs";
+import { refuse } from "./parameter-file.mjs";
+import { GRID, choose, order, words } from "./exact-draws.mjs";
+import { fraction } from "./exact-checks.mjs";
+import { mostOf, readLevels, unnamed } from "./question-levels.mjs";
 
 const MAX_ANSWERS = 257;
 

@@ -1,10 +1,10 @@
 // Subset designs and subset selection: a type, and for every element one of two sides.
 // The order of random words is that of planner/laws/sides.py.
 
-import { refuse } from "./document.mjs";
-import { GRID, chooseAll, hasBit, octets, setBit, uint32, words } from "./draws.mjs";
-import { D, SCALE, checkRatio, floorScaled, fraction, likelihoods, magnitude, sum, worstRatio } from "./exact.mjs";
-import { demanded, members, ofBoth } from "./levels.mjs";
+import { refuse } from "./parameter-file.mjs";
+import { GRID, chooseAll, hasBit, octets, setBit, uint32, words } from "./exact-draws.mjs";
+import { D, SCALE, checkRatio, floorScaled, fraction, likelihoods, magnitude, sum, worstRatio } from "./exact-checks.mjs";
+import { demanded, members, ofBoth } from "./question-levels.mjs";
 
 const BIAS = 1000000000n; // a person may shift an estimate by one part in so many of a person
 const [MAX_GROUPS, MAX_TYPES] = [64, 4096];

@@ -1,6 +1,6 @@
 // Exact draws from random bytes: words of 32 bits, little-endian, and what is made of them.
 
-import { refuse } from "./document.mjs";
+import { refuse } from "./parameter-file.mjs";
 
 export const GRID = 2 ** 32;
 const MOST_BYTES = 2 ** 16; // that the system gives at a time

@@ -5,13 +5,13 @@
 // "code" checks an answer and draws nothing; "draw" takes random bytes in the order that the Python
 // client's planner/laws documents; "output", where there are rounds, makes a round's report.
 
-import { ASKED } from "./answers.mjs";
-import { bits } from "./bits.mjs";
-import { die } from "./die.mjs";
-import { hash } from "./hashing.mjs";
-import { rows } from "./rows.mjs";
-import { sides } from "./sides.mjs";
-import { overlap } from "./overlap.mjs";
+import { ASKED } from "./ways-of-asking.mjs";
+import { bits } from "./law-bits.mjs";
+import { die } from "./law-die.mjs";
+import { hash } from "./law-hash.mjs";
+import { rows } from "./law-rows.mjs";
+import { sides } from "./law-sides.mjs";
+import { overlap } from "./law-overlap.mjs";
 
 const SHAPES = new Map(Object.entries({ bits, sides, rows, overlap, hash, die }));
 

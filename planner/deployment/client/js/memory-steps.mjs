@@ -1,8 +1,8 @@
 // What is kept of a person and a question, and each step from what was kept to what is kept next.
 // A step draws; memories take it whole or not at all. See planner/deployment/client/client.py.
 
-import { digest, hex, refuse } from "./document.mjs";
-import { joined, system } from "./draws.mjs";
+import { digest, hex, refuse } from "./parameter-file.mjs";
+import { joined, system } from "./exact-draws.mjs";
 
 export const ID_BYTES = 8;
 const HEAD_BYTES = 4; // the value that lasts, from 1; the last round

@@ -1,10 +1,10 @@
 // Set designs: a set of elements, likelier the more it has of one's own. The order of random words
 // is that of planner/laws/overlap.py.
 
-import { refuse } from "./document.mjs";
-import { below, GRID, hasBit, octets, order, setBit, uint32 } from "./draws.mjs";
-import { D, checkRatio } from "./exact.mjs";
-import { leastDemanded } from "./levels.mjs";
+import { refuse } from "./parameter-file.mjs";
+import { below, GRID, hasBit, octets, order, setBit, uint32 } from "./exact-draws.mjs";
+import { D, checkRatio } from "./exact-checks.mjs";
+import { leastDemanded } from "./question-levels.mjs";
 
 const MAX_WHOLE_SET = 1024; // the weights of hits would fill the memory
 

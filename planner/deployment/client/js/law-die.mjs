@@ -1,9 +1,9 @@
 // Sampling Privacy: a die with decoys, thrown once for two rounds.
 // The order of random words is that of planner/laws/die.py.
 
-import { refuse } from "./document.mjs";
-import { GRID, uint32, words } from "./draws.mjs";
-import { checkRatio } from "./exact.mjs";
+import { refuse } from "./parameter-file.mjs";
+import { GRID, uint32, words } from "./exact-draws.mjs";
+import { checkRatio } from "./exact-checks.mjs";
 
 const ACKNOWLEDGEMENTS = {
   "round-two": "Nobody who sees a person's round two can see that person's round one.",

@@ -1,7 +1,7 @@
 // A question as a person meets it: a group of plain controls, and "read" for what they say: an
 // answer, that it is skipped, or what is wrong. The survey's texts are put in as text, not markup.
 
-import { largestSet } from "./answers.mjs";
+import { largestSet } from "./ways-of-asking.mjs";
 
 const MOST_AT_A_GLANCE = 12; // more answers than that are searched
 

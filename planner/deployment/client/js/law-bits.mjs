@@ -1,8 +1,8 @@
 // Unary encoding: one bit an element. The order of random words is that of planner/laws/bits.py.
 
-import { refuse } from "./document.mjs";
-import { GRID, hasBit, octets, setBit, words } from "./draws.mjs";
-import { checkUnary } from "./exact.mjs";
+import { refuse } from "./parameter-file.mjs";
+import { GRID, hasBit, octets, setBit, words } from "./exact-draws.mjs";
+import { checkUnary } from "./exact-checks.mjs";
 
 export function bits({ a, b }, { levels }) {
   const { rows, elements, dummyLevel } = levels;

@@ -1,10 +1,10 @@
 // Local hashing: a seed, and a hash value by randomised response.
 // The order of random words is that of planner/laws/hashing.py.
 
-import { refuse } from "./document.mjs";
-import { GRID, choose, uint32, words, xxh32 } from "./draws.mjs";
-import { D, checkRatio } from "./exact.mjs";
-import { leastDemanded } from "./levels.mjs";
+import { refuse } from "./parameter-file.mjs";
+import { GRID, choose, uint32, words, xxh32 } from "./exact-draws.mjs";
+import { D, checkRatio } from "./exact-checks.mjs";
+import { leastDemanded } from "./question-levels.mjs";
 
 export function hash({ truth, values }, { levels }) {
   const kept = D - BigInt(truth);
