@@ -33,7 +33,7 @@ from planner.cli.options import (
     say,
     show,
 )
-from planner.cli.streams import DASH, settle_outputs, survey_of, working
+from planner.cli.streams import settle_outputs, survey_of, working
 from planner.errors import InputError
 from planner.files import replace_file
 
@@ -117,8 +117,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.plan import plan_blocks
 
     settle_outputs(out, report, handout, force=force, quiet=quiet, json=json_output)
-    # Standard input can be read only once, so it is read here; a path where it is planned.
-    asked = survey_of(survey) if survey == DASH else survey
+    asked = survey_of(survey)
     _refuse_early(asked, question, out)
     with working(f"planning {survey}"):
         survey_plan = plan_survey(asked, mechanism=mechanism)
@@ -155,16 +154,11 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         say(f"\nMore with --details.{_next(survey_plan, survey)}")
 
 
-def _refuse_early(
-    survey: Survey | Path, question: str | None, out: Path | None
-) -> None:
+def _refuse_early(survey: Survey, question: str | None, out: Path | None) -> None:
     """What cannot be written is refused before the survey is planned, which may take long."""
     if out is not None or question is not None:
         from planner.deployment.parameters import check_writable
-        from planner.survey.survey import load_survey
 
-        if isinstance(survey, Path):
-            survey = load_survey(survey)
         check_writable(survey, question, out)
 
 

@@ -36,17 +36,9 @@ def parse_epsilon(value: object, argument: str = "epsilon") -> float:
     >>> parse_epsilon("ln(4) / 2") == math.log(2)
     True
     """
-    try:
-        if arguments.is_number(value):
-            return arguments.budget(argument, value)
-        if not isinstance(value, str):
-            raise TypeError
-        number = _product(value)
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        remedy = "Write the budget as a number, or as ln of one."
-        if type(value) is str and "," in value:
-            remedy = "Write the decimal point as a point: 1.5, not 1,5."
-        raise InputError(argument, value, _ALLOWED, remedy) from None
+    number = value
+    if not arguments.is_number(value):
+        number = _number_of(value, argument)
     return arguments.budget(argument, number)
 
 
@@ -66,6 +58,19 @@ def rounded_up(value: float, digits: int = 3, unlimited: str = "unlimited") -> s
     # Rounded up: a loss that is shown smaller than it is would be a false promise.
     written = Decimal(repr(float(value)))
     return str(written.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+
+
+def _number_of(text: object, argument: str) -> float:
+    """What a text says, in nats, whatever its size; an :class:`InputError` if it says none."""
+    try:
+        if not isinstance(text, str):
+            raise TypeError
+        return _product(text)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        remedy = "Write the budget as a number, or as ln of one."
+        if type(text) is str and "," in text:
+            remedy = "Write the decimal point as a point: 1.5, not 1,5."
+        raise InputError(argument, text, _ALLOWED, remedy) from None
 
 
 def _product(text: str) -> float:

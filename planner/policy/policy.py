@@ -297,9 +297,9 @@ def _short(values: ArrayLike) -> str:
 
 def _read_budgets(name: str, values: ArrayLike) -> Array:
     """Budgets as numbers, or where one of them is a text, such as ``"ln 4"``, as texts."""
-    if not isinstance(values, (list, tuple)):
-        return arguments.number_column(name, values, finite=False)
-    if any(isinstance(value, str) for value in values):
+    if isinstance(values, (list, tuple)) and any(
+        isinstance(value, str) for value in values
+    ):
         read = []
         for i, value in enumerate(values):
             read.append(parse_epsilon(value, f"{name}[{i}]"))
