@@ -1,10 +1,11 @@
 """A proof of optimality by one linear program, whatever solver found the point.
 
-At the point ``v0`` every branch of the objective is replaced by its tangent plane.
+At the point ``v0`` every branch ``f + g_k`` of the objective is replaced by its tangent plane.
 The branches are convex, so the largest plane lies below the objective, and its
 minimum over the privacy rows is a lower bound of the optimum. The bound is then
 computed again from the linear program's multipliers alone, with every rounding error
-of the linear solver charged against it, so it does not rest on a tolerance.
+of the linear solver charged against it, so it does not rest on a tolerance
+(docs/theory/certificate.md, whose symbols are used).
 
 A proof needs the point's position, which interior-point answers have only to the square root of
 their value's precision: near the optimum each Newton step squares the error.
@@ -45,49 +46,63 @@ class Proof(NamedTuple):
 class _Tangent:
     """``min cost @ x`` over ``matrix @ x <= limit``: every branch replaced by its plane.
 
-    ``x = (v / v0, auxiliaries, z)``; the planes' rows come first, then privacy. All numbers are
-    divided by the ``unit`` of the objective, and so near 1.
+    ``x = (v / v0, auxiliaries, z)``; the planes' rows come first, then privacy. All numbers of
+    the objective are divided by its ``unit``, and so near 1.
 
-    With ``S`` the sum and ``S_k`` the branches of :meth:`Program.pieces`, the cost is
-    ``S'(v0) v + z`` and the plane of branch ``k`` reads ``S_k(v0) + S_k'(v0) (v - v0) <= z``.
+    The cost is ``f'(v0) v + z``, and the plane of branch ``k`` reads
+    ``g_k(v0) + g_k'(v0) (v - v0) <= z``, that is ``g_k'(v0) v - z <= g_k'(v0) v0 - g_k(v0)``.
     """
 
     def __init__(self, program: Program, v0: Array) -> None:
-        self.rows = program.model.rows(program.policy, v0)
+        self.v0 = v0
+        self.privacy = program.model.rows(program.policy, v0)
         self.pieces = program.pieces(v0)
-        total, branches, slope, own_slope = self.pieces
-        self.unit = abs(total + branches.max())
+        branches = self.pieces.branches
+        self.unit = abs(self.pieces.total + branches.max())
         _check_resolved(program, self.unit)
 
-        auxiliaries = self.rows.matrix.shape[1] - v0.size
-        relative_slope = (slope * v0).ravel() / self.unit
-        self.cost = np.concatenate([relative_slope, np.zeros(auxiliaries), [1.0]])
-        self.matrix = self._matrix(own_slope * v0 / self.unit, v0)
-        plane_limit = (np.sum(own_slope * v0, axis=0) - branches) / self.unit
-        self.limit = np.append(plane_limit, self.rows.limit)
+        # By the chain rule v0 times a slope is the slope by v / v0.
+        relative_slope = self.pieces.slope * v0
+        relative_branch_slopes = self.pieces.branch_slopes * v0
+        auxiliaries = self.privacy.matrix.shape[1] - v0.size
+        cost_of_v = relative_slope.ravel() / self.unit
+        cost_of_z = [1.0]
+        self.cost = np.concatenate([cost_of_v, np.zeros(auxiliaries), cost_of_z])
+        planes = self._plane_rows(relative_branch_slopes / self.unit)
+        self.matrix = self._above_privacy(planes)
+        plane_limit = (relative_branch_slopes.sum(axis=0) - branches) / self.unit
+        self.limit = np.append(plane_limit, self.privacy.limit)
 
-    def _matrix(self, relative_slopes: Array, v0: Array) -> sp.csr_array:
-        """The planes' rows above those of privacy, both in the relative variables."""
+    def _plane_rows(self, relative_branch_slopes: Array) -> sp.csr_array:
+        """Row ``k``, the plane of branch ``k``: its slopes by level ``k``, and -1 at ``z``."""
         import scipy.sparse as sp
 
-        (c, t) = v0.shape
-        epigraph = self.cost.size - 1
-        # Row k of the planes has the c coordinates of level k, and -1 at the epigraph z.
-        plane_entries = np.vstack([relative_slopes, np.full(t, -1.0)])
-        coordinates = np.arange(v0.size).reshape(c, t)
-        plane_columns = np.vstack([coordinates, np.full(t, epigraph)])
-        # The rows of privacy are on v and auxiliaries, which are scaled by v0 and its largest.
-        privacy = self.rows.matrix
-        auxiliaries = epigraph - v0.size
-        scale = np.append(v0.ravel(), np.full(auxiliaries, v0.max()))
-        privacy_entries = privacy.data * scale[privacy.indices]
-        # The compressed rows are written down: entries, their columns, where each row begins.
-        entries = np.append(plane_entries.T, privacy_entries)
-        columns = np.append(plane_columns.T, privacy.indices)
-        plane_begins = np.arange(t) * (c + 1)
-        begins = np.append(plane_begins, t * (c + 1) + privacy.indptr)
-        shape = (begins.size - 1, self.cost.size)
-        return sp.csr_array((entries, columns, begins), shape=shape)
+        (c, t) = self.v0.shape
+        size = self.cost.size
+        entries = np.vstack([relative_branch_slopes, np.full(t, -1.0)])
+        coordinates = np.arange(self.v0.size).reshape(c, t)
+        columns = np.vstack([coordinates, np.full(t, size - 1)])
+        row_begins = np.arange(t + 1) * (c + 1)
+        compressed = (entries.T.ravel(), columns.T.ravel(), row_begins)
+        return sp.csr_array(compressed, shape=(t, size))
+
+    def _above_privacy(self, planes: sp.csr_array) -> sp.csr_array:
+        """The planes' rows, and below them those of privacy in the relative variables.
+
+        Privacy is stated on ``v`` and auxiliaries: these are scaled by the largest of ``v0``.
+        """
+        import scipy.sparse as sp
+
+        privacy = self.privacy.matrix
+        auxiliaries = privacy.shape[1] - self.v0.size
+        scale = np.append(self.v0.ravel(), np.full(auxiliaries, self.v0.max()))
+        # The compressed rows are written down, which spares sparse products:
+        # entries, their columns, and where each row begins.
+        entries = np.append(planes.data, privacy.data * scale[privacy.indices])
+        columns = np.append(planes.indices, privacy.indices)
+        row_begins = np.append(planes.indptr[:-1], planes.nnz + privacy.indptr)
+        shape = (row_begins.size - 1, self.cost.size)
+        return sp.csr_array((entries, columns, row_begins), shape=shape)
 
 
 def _check_resolved(program: Program, error: float) -> None:
@@ -113,16 +128,13 @@ def prove(program: Program, v0: Array) -> Proof:
     from scipy.optimize import linprog
 
     tangent = _Tangent(program, v0)
-    auxiliaries = tangent.cost.size - 1 - v0.size
-    low, high = _box(program, v0, auxiliaries)
-    # The epigraph, the last variable, is free.
-    lowest = np.append(low, -np.inf)
-    highest = np.append(high, np.inf)
+    box = _box(program, tangent)
+    free = [-np.inf, np.inf]  # of z, the last variable
     answer = linprog(
         tangent.cost,
         A_ub=tangent.matrix,
         b_ub=tangent.limit,
-        bounds=np.column_stack([lowest, highest]),
+        bounds=np.vstack([box, free]),
         method="highs",
     )
     if answer.status != 0:
@@ -136,63 +148,71 @@ def prove(program: Program, v0: Array) -> Proof:
     multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
     weights = multipliers[:t] / multipliers[:t].sum()
     prices = multipliers[t:]
-    bound = _proven_bound(tangent, v0, np.append(weights, prices), low, high)
-    shadow_prices = (tangent.rows.price @ prices) * tangent.unit
+    bound = _proven_bound(tangent, np.append(weights, prices), box)
+    shadow_prices = (tangent.privacy.price @ prices) * tangent.unit
     return Proof(float(bound * tangent.unit), shadow_prices, weights)
 
 
-def _box(program: Program, v0: Array, auxiliaries: int) -> tuple[Array, Array]:
-    """Least and largest relative coordinates ``v / v0``, then those of the auxiliaries."""
+def _box(program: Program, tangent: _Tangent) -> Array:
+    """Ends of each relative coordinate ``v / v0``, then of the auxiliaries, ``(variables, 2)``."""
+    v0 = tangent.v0
     ceiling = program.model.ceiling(program.policy) / v0
     # No auxiliary exceeds the largest budget.
     largest_budget = float(np.max(program.policy.epsilons))
+    auxiliaries = tangent.privacy.matrix.shape[1] - v0.size
     far = np.full(auxiliaries, 10 * largest_budget / v0.max())
     low = np.append(np.zeros(v0.size), -far)
     high = np.append(ceiling.ravel(), far)
-    return low, high
+    return np.column_stack([low, high])
 
 
-def _proven_bound(
-    tangent: _Tangent, v0: Array, multipliers: Array, low: Array, high: Array
-) -> float:
+def _proven_bound(tangent: _Tangent, multipliers: Array, box: Array) -> float:
     """Lower bound, in units of the objective, by weak duality.
 
-    For any multipliers ``y >= 0``, those of the planes summing to 1, no ``x`` in the box
-    ``[low, high]`` has a cost below
+    For any multipliers ``y >= 0``, those of the planes summing to 1, no ``x`` in the ``box``
+    ``[l, u]`` has a cost below the page's safe dual bound
 
-        constant - limit y + sum_j min(r_j low_j, r_j high_j),   r = cost + matrix' y
+        d - limit y + sum_j min(rho_j l_j, rho_j u_j),   rho = cost + matrix' y
 
-    Each variable is at the end where its reduced cost ``r_j`` makes least. Sums are off by at
-    most their number of terms times their sizes, which is taken off as well.
+    with ``d = f(v0) - f'(v0) v0``. Each variable is at the end where its reduced cost ``rho_j``
+    makes least. Sums are off by at most their number of terms times their sizes, which is taken
+    off as well.
     """
-    total, branches, slope, _ = tangent.pieces
     unit = tangent.unit
-    cost = tangent.cost
-    reduced_cost = (cost + tangent.matrix.T @ multipliers)[:-1]
-    least = np.minimum(reduced_cost * low, reduced_cost * high)
-    constant = (total - np.sum(slope * v0)) / unit
+    low, high = box.T
+    # The last variable is z, whose reduced cost is 0 as the planes' multipliers sum to 1.
+    rho = (tangent.cost + tangent.matrix.T @ multipliers)[:-1]
+    least = np.minimum(rho * low, rho * high)
+    total = tangent.pieces.total
+    slope_terms = tangent.pieces.slope * tangent.v0
+    d = (total - np.sum(slope_terms)) / unit
+    dual_value = d - tangent.limit @ multipliers + least.sum()
 
-    # Rounding of the reduced costs, at the far end of the box.
-    terms = np.bincount(tangent.matrix.indices, minlength=cost.size) + 3
-    cost_size = abs(cost) + abs(tangent.matrix).T @ multipliers
-    cost_doubt = (terms * cost_size)[:-1]
-    farthest = np.maximum(abs(low), abs(high))
-    # Rounding of the sums in the bound itself.
+    # What the sums in the bound itself add up.
     limit_size = abs(tangent.limit) @ multipliers
-    branch_size = np.abs(branches / unit).max()
+    branch_size = np.abs(tangent.pieces.branches / unit).max()
+    d_size = (abs(total) + np.sum(np.abs(slope_terms))) / unit
     sizes = limit_size + abs(least).sum() + branch_size
-    slope_size = np.sum(np.abs(slope * v0))
-    sizes += (abs(total) + slope_size) / unit
-    charged = cost_doubt @ farthest + multipliers.size * sizes
-    dual_value = constant - tangent.limit @ multipliers + least.sum()
+    sizes += d_size
+    farthest = np.maximum(abs(low), abs(high))
+    charged = _reduced_cost_size(tangent, multipliers) @ farthest
+    charged += multipliers.size * sizes
     return float(dual_value - ROUNDING * charged)
+
+
+def _reduced_cost_size(tangent: _Tangent, multipliers: Array) -> Array:
+    """Of each reduced cost the size of its terms, times their number: what rounding scales with."""
+    terms = np.bincount(tangent.matrix.indices, minlength=tangent.cost.size) + 3
+    size = abs(tangent.cost) + abs(tangent.matrix).T @ multipliers
+    return np.asarray((terms * size)[:-1])
 
 
 def newton_step(program: Program, v: Array, weights: Array) -> Array:
     """Minimise the quadratic model of the program at ``v``; ``weights`` of the branches, sum 1.
 
     The unknowns are relative steps ``d`` with ``v -> v (1 + d)``, auxiliaries and the maximum's
-    epigraph. The model is the tangent program plus ``d' H d / 2``, within ``|d| <= radius``.
+    epigraph. The model is the tangent program plus ``d' H d / 2``, within ``|d| <= radius``
+    (docs/theory/certificate.md, "Newton refinement").
 
     Raises
     ------
@@ -204,49 +224,50 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
 
     tangent = _Tangent(program, v)
     size = v.size
-    box = sp.eye_array(size, tangent.cost.size)
-    matrix = sp.csc_matrix(sp.vstack([tangent.matrix, box, -box]))
+    steps = sp.eye_array(size, tangent.cost.size)
+    matrix = sp.csc_matrix(sp.vstack([tangent.matrix, steps, -steps]))
     # The planes and rows are on v (1 + d): what the point itself takes of them is moved over.
     limit = tangent.limit - tangent.matrix[:, :size].sum(axis=1)
-    quadratic = _quadratic(program, v, weights, tangent)
+    H = _quadratic(program, weights, tangent)
+    upper_half = sp.csc_matrix(sp.triu(H))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = 1e-12
     settings.tol_gap_rel = 1e-12
     settings.tol_feas = 1e-12
     for radius in _RADII:
-        answer = clarabel.DefaultSolver(
-            sp.csc_matrix(sp.triu(quadratic)),
+        solver = clarabel.DefaultSolver(
+            upper_half,
             tangent.cost,
             matrix,
-            np.concatenate([limit, np.full(2 * size, radius)]),
+            np.append(limit, np.full(2 * size, radius)),
             [clarabel.NonnegativeConeT(matrix.shape[0])],
             settings,
-        ).solve()
-        step = np.asarray(answer.x)[:size].reshape(v.shape)
+        )
+        answer = solver.solve()
+        d = np.asarray(answer.x)[:size].reshape(v.shape)
         solved = str(answer.status) in ("Solved", "AlmostSolved")
-        if solved and np.isfinite(step).all():
-            return v * (1 + step)
+        if solved and np.isfinite(d).all():
+            return v * (1 + d)
     raise ConvergenceError(
         f"The Newton step failed: {answer.status}", "Try another method."
     )
 
 
-def _quadratic(
-    program: Program, v: Array, weights: Array, tangent: _Tangent
-) -> sp.coo_array:
+def _quadratic(program: Program, weights: Array, tangent: _Tangent) -> sp.coo_array:
     """``H``, second derivatives by the relative steps; 0 for auxiliaries and the epigraph."""
     import scipy.sparse as sp
 
-    (c, _) = v.shape
+    v = tangent.v0
     by_coordinates = program.curvature(v, weights)
     # By the chain rule, as a coordinate's step is v d.
     curvature = by_coordinates * v[:, None] * v[None, :] / tangent.unit
-    curvature[np.diag_indices(c)] += _STAY
-    # Entry (c, d, i) of the curvature stands in the row of (c, i) and the column of (d, i).
+    diagonal = np.diag_indices(len(v))
+    curvature[diagonal] += _STAY
+    # Entry (j, k, i) of the curvature stands in the row of (j, i) and the column of (k, i).
     unknowns = np.arange(v.size).reshape(v.shape)
     columns = np.broadcast_to(unknowns, curvature.shape)
     rows = columns.swapaxes(0, 1)
-    entries = (curvature.ravel(), (rows.ravel(), columns.ravel()))
+    positions = (rows.ravel(), columns.ravel())
     size = tangent.cost.size
-    return sp.coo_array(entries, shape=(size, size))
+    return sp.coo_array((curvature.ravel(), positions), shape=(size, size))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from planner.arrays import Array
 from planner.errors import ConvergenceError, InfeasibleError, UnboundedError
-from planner.solvers.models import Program
+from planner.solvers.models import Pieces, Program
 
 _CONE_TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 # Of an objective near 1. Asked for the last digits, SLSQP's line search wanders among values that
@@ -36,40 +37,49 @@ def solve_slsqp(program: Program) -> Array:
     rows = program.model.rows(program.policy, start)
     t = start.shape[1]
     size = start.size
-    extra = rows.matrix.shape[1] - start.size
+    auxiliaries = rows.matrix.shape[1] - size
     unit = abs(program.value(start)) or 1.0
-    # Over u = (v / start, auxiliaries, z); unit * z bounds the maximum.
-    step = np.concatenate([start.ravel(), np.full(extra, start.max())])
-    privacy = np.column_stack([rows.matrix.toarray() * step, np.zeros(rows.limit.size)])
+    # Over u = (v / start, auxiliaries, z): the objective is f + unit z, with z at least g_k / unit.
+    scale = np.append(start.ravel(), np.full(auxiliaries, start.max()))
+    of_z = np.zeros((rows.limit.size, 1))
+    privacy = np.hstack([rows.matrix.toarray() * scale, of_z])
 
-    def coordinates(u: Array) -> Array:
-        return start * u[:size].reshape(start.shape)
+    def pieces(u: Array) -> Pieces:
+        return program.pieces(start * u[:size].reshape(start.shape))
 
-    def value(u: Array) -> tuple[float, Array]:
-        total, _, slope, _ = program.pieces(coordinates(u))
-        return total / unit + u[-1], np.concatenate(
-            [(slope * start).ravel() / unit, np.zeros(extra), [1.0]]
-        )
+    def objective(u: Array) -> tuple[float, Array]:
+        """``f / unit + z``, and its slopes."""
+        at_point = pieces(u)
+        value = at_point.total / unit + u[-1]
+        relative_slope = (at_point.slope * start).ravel() / unit
+        by_z = [1.0]
+        slopes = np.concatenate([relative_slope, np.zeros(auxiliaries), by_z])
+        return value, slopes
 
     def room(u: Array) -> Array:
         """Not negative where ``z`` bounds every branch and all privacy rows are kept."""
-        branches = program.pieces(coordinates(u))[1]
-        return np.concatenate([u[-1] - branches / unit, rows.limit - privacy @ u])
+        above_branches = u[-1] - pieces(u).branches / unit
+        above_privacy = rows.limit - privacy @ u
+        return np.append(above_branches, above_privacy)
 
     def room_slope(u: Array) -> Array:
-        branch_slopes = program.pieces(coordinates(u))[3] * start / unit
-        planes = np.hstack(
-            [*map(np.diag, -branch_slopes), np.zeros((t, extra)), np.ones((t, 1))]
-        )
-        return np.concatenate([planes, -privacy])
+        # Branch k depends on level k alone: a diagonal for each coordinate of a level.
+        relative_slopes = pieces(u).branch_slopes * start / unit
+        by_coordinates = [np.diag(-slopes) for slopes in relative_slopes]
+        by_auxiliaries = np.zeros((t, auxiliaries))
+        by_z = np.ones((t, 1))
+        of_branches = np.hstack([*by_coordinates, by_auxiliaries, by_z])
+        return np.vstack([of_branches, -privacy])
 
-    largest = program.pieces(start)[1].max()
+    first_z = program.pieces(start).branches.max() / unit
+    positive = (1e-9, None)
+    free = (None, None)
     answer = minimize(
-        value,
-        np.append(np.ones(size + extra), largest / unit),
+        objective,
+        np.append(np.ones(size + auxiliaries), first_z),
         jac=True,
         method="SLSQP",
-        bounds=[(1e-9, None)] * size + [(None, None)] * (extra + 1),
+        bounds=[positive] * size + [free] * (auxiliaries + 1),
         constraints=[{"type": "ineq", "fun": room, "jac": room_slope}],
         options={"ftol": _SLSQP_DIGITS, "maxiter": 2000},
     )
@@ -77,7 +87,7 @@ def solve_slsqp(program: Program) -> Array:
     if answer.status not in (0, 8):
         remedy = 'Use method="reduced" or method="conic".'
         raise ConvergenceError(f"SLSQP stopped early: {answer.message}", remedy)
-    return coordinates(answer.x)
+    return start * answer.x[:size].reshape(start.shape)
 
 
 def solve_conic(program: Program) -> Array:
@@ -94,43 +104,51 @@ def solve_conic(program: Program) -> Array:
 
     start = program.model.start(program.policy)
     rows = program.model.rows(program.policy, start)
-    extra = rows.matrix.shape[1] - start.size
     unit = abs(program.value(start)) or 1.0
-    noise_sum, signal_sum, noise_max, signal_max = program.coefficients
+    A, Q, B, C = program.coefficients
 
     u = cp.Variable(start.shape)
-    auxiliaries = cp.Variable(extra) if extra else np.zeros(0)
     noise, signal, constraints = program.model.expressions(u, start)
-    total = (noise_sum / unit) @ noise + (signal_sum / unit) @ signal
-    worst = cp.max(
-        cp.multiply(noise_max / unit, noise) + cp.multiply(signal_max / unit, signal)
-    )
-    point = cp.hstack([cp.vec(cp.multiply(start, u), order="C"), auxiliaries])
+    # F / unit, with the sum f and the branches g_k of Program.
+    f = (A / unit) @ noise + (Q / unit) @ signal
+    branches = cp.multiply(B / unit, noise) + cp.multiply(C / unit, signal)
+    worst_branch = cp.max(branches)
+    auxiliary_count = rows.matrix.shape[1] - start.size
+    auxiliaries = np.zeros(0)
+    if auxiliary_count:
+        auxiliaries = cp.Variable(auxiliary_count)
+    v = cp.vec(cp.multiply(start, u), order="C")
+    point = cp.hstack([v, auxiliaries])
     constraints.append(rows.matrix @ point <= rows.limit)
-    problem = cp.Problem(cp.Minimize(total + worst), constraints)
+    problem = cp.Problem(cp.Minimize(f + worst_branch), constraints)
+    _solve_cones(problem)
+    if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
+        remedy = "Raise the tightest budgets."
+        raise InfeasibleError("No table keeps all the pair budgets", remedy)
+    if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
+        remedy = "Give every level a finite pair budget."
+        raise UnboundedError("The error has no minimum", remedy)
+    is_solved = problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
+    if not is_solved or u.value is None:
+        raise ConvergenceError(f"Clarabel stopped early: {problem.status}", _REMEDY)
+    return start * u.value
+
+
+def _solve_cones(problem: Any) -> None:
+    """Solve a problem of cvxpy by Clarabel, with shorter steps where it fails."""
+    import cvxpy as cp
+
     failure: Exception | None = None
     for fraction in _STEP_FRACTIONS:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # an inaccurate answer: the certificate judges it
+        with warnings.catch_warnings():
+            # That an answer is inaccurate: the certificate judges it.
+            warnings.simplefilter("ignore")
+            try:
                 problem.solve(
                     solver=cp.CLARABEL, max_step_fraction=fraction, **_CONE_TOLERANCES
                 )
-            break
-        except cp.SolverError as error:
-            failure = error
-    else:
-        raise ConvergenceError(f"Clarabel failed: {failure}", _REMEDY) from failure
-    if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
-        raise InfeasibleError(
-            "No table keeps all the pair budgets", "Raise the tightest budgets."
-        )
-    if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
-        raise UnboundedError(
-            "The error has no minimum", "Give every level a finite pair budget."
-        )
-    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) or u.value is None:
-        raise ConvergenceError(f"Clarabel stopped early: {problem.status}", _REMEDY)
-    return start * u.value
+            except cp.SolverError as error:
+                failure = error
+            else:
+                return
+    raise ConvergenceError(f"Clarabel failed: {failure}", _REMEDY) from failure

@@ -29,6 +29,19 @@ Expression = Any
 Expressions = tuple[Expression, Expression, list[Expression]]
 
 
+class Pieces(NamedTuple):
+    """``F`` at a point, in parts: ``f`` and the branches ``g_k`` of its maximum, with slopes.
+
+    ``branches`` has shape ``(t,)`` and both slopes ``(c, t)``: branch ``k`` depends on the
+    coordinates of level ``k`` alone, so that column ``k`` of ``branch_slopes`` is all of its slope.
+    """
+
+    total: float
+    branches: Array
+    slope: Array
+    branch_slopes: Array
+
+
 class Atoms(NamedTuple):
     """Error terms of each level, ``(t,)``, and their slopes by coordinate, ``(c, t)``."""
 
@@ -55,18 +68,25 @@ class _Opt0:
     """
 
     name: ClassVar[str] = "opt0"
-    mix: ClassVar[Array] = np.eye(2)  # of the coordinates, to (s, w)
     # The coordinates' step along (s - w) / 2; 0 where the model does not leave it free.
     balance: ClassVar[Array] = np.array([[1.0], [-1.0]])
 
     def atoms(self, v: Array) -> Atoms:
-        # With p = p(s) and q = p(w): noise p (1 + q), signal q - p.
+        """Noise ``p (1 + q)`` and signal ``q - p``, with ``p = p(s)`` and ``q = p(w)``.
+
+        docs/theory/convexity.md, lemma 1.
+        """
         p, q = logodds.p(v)
         dp = logodds.p_slope(p)
         dq = logodds.p_slope(q)
-        noise_slope = np.array([dp * (1 + q), p * dq])
-        signal_slope = np.array([-dp, dq])
-        return Atoms(p * (1 + q), q - p, noise_slope, signal_slope)
+        noise_by_s = dp * (1 + q)
+        noise_by_w = p * dq
+        return Atoms(
+            noise=p * (1 + q),
+            signal=q - p,
+            noise_slope=np.array([noise_by_s, noise_by_w]),
+            signal_slope=np.array([-dp, dq]),
+        )
 
     def curvature(self, v: Array) -> Curvature:
         p, q = logodds.p(v)
@@ -74,32 +94,39 @@ class _Opt0:
         dq = logodds.p_slope(q)
         d2p = logodds.p_curvature(p)
         d2q = logodds.p_curvature(q)
+        by_s_twice = d2p * (1 + q)
+        by_s_and_w = dp * dq
+        by_w_twice = p * d2q
         none = np.zeros_like(p)
-        noise = np.array([[d2p * (1 + q), dp * dq], [dp * dq, p * d2q]])
-        signal = np.array([[-d2p, none], [none, d2q]])
-        return Curvature(noise, signal)
+        return Curvature(
+            noise=np.array([[by_s_twice, by_s_and_w], [by_s_and_w, by_w_twice]]),
+            signal=np.array([[-d2p, none], [none, d2q]]),
+        )
 
     def expressions(self, u: Expression, unit: Array) -> Expressions:
-        """``noise``, ``signal`` and constraints at ``u * unit`` for cvxpy variables near 1."""
+        """``noise``, ``signal`` and constraints at ``u * unit`` for cvxpy variables near 1.
+
+        ``P >= p(s)``, ``N >= p(w)`` and ``D >= p(s) p(w)`` are variables, which the optimum makes
+        equal: no net weight of them is negative (docs/theory/convexity.md, "Exact conic form").
+        """
         import cvxpy as cp
 
         log_p = _log_p(u[0], unit[0])
         log_q = _log_p(u[1], unit[1])
-        p0, q0 = logodds.p(unit)
-        # Variables near 1, of which p0, q0 and p0 q0 are the units.
-        relative_p = cp.Variable(p0.size)
-        relative_q = cp.Variable(p0.size)
-        relative_product = cp.Variable(p0.size)
-        # Equality holds at the optimum: the net weight of p(s) is never negative.
-        tight = [
-            relative_p >= cp.exp(log_p),
-            relative_q >= cp.exp(log_q),
-            relative_product >= cp.exp(log_p + log_q),
+        # The variables are near 1: P, N and D in units of what they are at u = 1.
+        p_unit, q_unit = logodds.p(unit)
+        relative_P = cp.Variable(p_unit.size)
+        relative_N = cp.Variable(p_unit.size)
+        relative_D = cp.Variable(p_unit.size)
+        constraints = [
+            relative_P >= cp.exp(log_p),
+            relative_N >= cp.exp(log_q),
+            relative_D >= cp.exp(log_p + log_q),
         ]
-        p = cp.multiply(p0, relative_p)
-        q = cp.multiply(q0, relative_q)
-        product = cp.multiply(p0 * q0, relative_product)
-        return p + product, q - p, tight
+        P = cp.multiply(p_unit, relative_P)
+        N = cp.multiply(q_unit, relative_N)
+        D = cp.multiply(p_unit * q_unit, relative_D)
+        return P + D, N - P, constraints
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:  # noqa: ARG002 - prices are constant
         levels, auxiliaries, limit, price = policy.rule.log_odds_rows(
@@ -111,6 +138,7 @@ class _Opt0:
         return policy.rule.reduction(policy.epsilons)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
+        # Each other coordinate is above 0, which is all that an s or a w must leave room for.
         none = np.zeros(policy.size)
         most_s = policy.room(none)
         most_w = policy.room(none, against=True)
@@ -133,40 +161,45 @@ class _Opt1(_Opt0):
     """``a + b = 1``: coordinate ``tau``, which is both."""
 
     name: ClassVar[str] = "opt1"
-    mix: ClassVar[Array] = np.ones((2, 1))
     balance: ClassVar[Array] = np.zeros((1, 1))
 
     def atoms(self, v: Array) -> Atoms:
         # By the chain rule tau's slope is the sum of those of s and w.
-        noise, signal, noise_slope, signal_slope = super().atoms(self.mix @ v)
-        noise_by_tau = noise_slope.sum(axis=0)[None]
-        signal_by_tau = signal_slope.sum(axis=0)[None]
-        return Atoms(noise, signal, noise_by_tau, signal_by_tau)
+        by_s_and_w = super().atoms(np.vstack([v, v]))
+        return by_s_and_w._replace(
+            noise_slope=by_s_and_w.noise_slope.sum(axis=0, keepdims=True),
+            signal_slope=by_s_and_w.signal_slope.sum(axis=0, keepdims=True),
+        )
 
     def curvature(self, v: Array) -> Curvature:
-        of_both = super().curvature(self.mix @ v)
-        noise = of_both.noise.sum(axis=(0, 1))[None, None]
-        signal = of_both.signal.sum(axis=(0, 1))[None, None]
-        return Curvature(noise, signal)
+        by_s_and_w = super().curvature(np.vstack([v, v]))
+        return Curvature(
+            noise=by_s_and_w.noise.sum(axis=(0, 1), keepdims=True),
+            signal=by_s_and_w.signal.sum(axis=(0, 1), keepdims=True),
+        )
 
     def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp
 
+        # The noise is p + p^2, and the signal 0.
         log_p = _log_p(u[0], unit[0])
-        p0 = logodds.p(unit[0])
-        # The noise is p + p^2.
-        p = cp.multiply(p0, cp.exp(log_p))
-        square = cp.multiply(p0**2, cp.exp(2 * log_p))
-        return p + square, cp.Constant(np.zeros(p0.size)), []
+        p_unit = logodds.p(unit[0])
+        p = cp.multiply(p_unit, cp.exp(log_p))
+        square = cp.multiply(p_unit**2, cp.exp(2 * log_p))
+        signal = cp.Constant(np.zeros(p_unit.size))
+        return p + square, signal, []
 
-    def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:  # noqa: ARG002
+    def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:
         import scipy.sparse as sp
 
-        levels, auxiliaries, limit, price = policy.rule.log_odds_rows(
-            policy.epsilons, policy.own_pairs
-        )
-        to_both = sp.kron(self.mix, sp.eye_array(policy.size))
-        return PrivacyRows.of(levels @ to_both, auxiliaries, limit, price)
+        # A row's entry for tau is the sum of those for s and w.
+        by_s_and_w = super().rows(policy, v)
+        t = policy.size
+        of_s = by_s_and_w.matrix[:, :t]
+        of_w = by_s_and_w.matrix[:, t : 2 * t]
+        of_auxiliaries = by_s_and_w.matrix[:, 2 * t :]
+        matrix = sp.hstack([of_s + of_w, of_auxiliaries], format="csr")
+        return by_s_and_w._replace(matrix=matrix)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         return super().ceiling(policy).min(axis=0)[None]
@@ -185,11 +218,15 @@ class _Opt2:
 
     def atoms(self, v: Array) -> Atoms:
         x = v[0]
-        square = 0.25 / np.square(x)
-        # That is square - 1, with all its digits.
-        noise = (0.5 - x) * (0.5 + x) * 4 * square
-        noise_slope = -2 * square / v
-        return Atoms(noise, np.ones_like(noise), noise_slope, np.zeros_like(v))
+        inverse_square = 0.25 / np.square(x)  # 1 / (4 x^2)
+        # The noise is inverse_square - 1; this form keeps its digits where it is small.
+        noise = (0.5 - x) * (0.5 + x) * 4 * inverse_square
+        return Atoms(
+            noise=noise,
+            signal=np.ones_like(noise),
+            noise_slope=-2 * inverse_square / v,
+            signal_slope=np.zeros_like(v),
+        )
 
     def curvature(self, v: Array) -> Curvature:
         noise = (1.5 / v[0] ** 4)[None, None]
@@ -198,9 +235,9 @@ class _Opt2:
     def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp
 
-        scale = 0.25 / unit[0] ** 2
-        noise = cp.multiply(scale, cp.power(u[0], -2)) - 1
-        return noise, cp.Constant(np.ones(u.shape[1])), []
+        inverse_square = cp.multiply(0.25 / unit[0] ** 2, cp.power(u[0], -2))
+        signal = cp.Constant(np.ones(u.shape[1]))
+        return inverse_square - 1, signal, []
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> PrivacyRows:
         reduction = self.reduction(policy)
@@ -217,20 +254,26 @@ class _Opt2:
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         # The least b that any pair budget leaves is e^-room / 2, as a = 1/2.
         room = policy.room(np.zeros(policy.size))
-        return 0.5 - np.exp(-room)[None] / 2
+        least_b = np.exp(-room) / 2
+        return 0.5 - least_b[None]
 
     def start(self, policy: PrivacyPolicy) -> Array:
         # OUE at the smallest budget of each level's pairs: e^r b_i + b_j >= 1 holds for all.
         room = _smaller_room(policy, np.zeros(policy.size))
-        return 0.5 - 1 / (1 + np.exp(room))[None]
+        b = 1 / (1 + np.exp(room))
+        return 0.5 - b[None]
 
     def to_probabilities(self, v: Array) -> tuple[Array, Array]:
-        return np.full(v.shape[1], 0.5), 0.5 - v[0]
+        a = np.full(v.shape[1], 0.5)
+        b = 0.5 - v[0]
+        return a, b
 
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         b = 0.5 - v[0]
-        # Raising one b loosens every other row, so one pass over the rows is enough.
-        least_b = np.exp(-policy.room(np.log1p(-b)))
+        # Raising one b loosens every other row, so one pass over the rows is enough:
+        # e^r b_i >= 1 - b_j for all j, where ln (1 - b_j) takes of the budget r what w_j does.
+        room = policy.room(np.log1p(-b))
+        least_b = np.exp(-room)
         x = 0.5 - np.maximum(b, least_b)
         return _positive(x)[None]
 
@@ -249,10 +292,11 @@ def model_named(name: str) -> Model:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """``F(v) = sum_i (A noise + Q signal)_i + max_k (B noise + C signal)_k``.
+    """``F(v) = f + max_k g_k``: what a model's tables cost, as a function of their coordinates.
 
-    Every branch ``k`` of the maximum, added to the sum, is convex in ``v``; the sum
-    plus one linearised branch is therefore a lower bound of ``F``.
+    With the objective's coefficients ``f = sum_i (A noise + Q signal)_i`` and
+    ``g_k = (B noise + C signal)_k``. Every ``f + g_k`` is convex in ``v``, so that its tangent
+    planes are lower bounds of ``F``.
     """
 
     policy: PrivacyPolicy
@@ -276,18 +320,17 @@ class Program:
         atoms = self.model.atoms(v)
         return self.coefficients.evaluate(atoms.noise, atoms.signal)
 
-    def pieces(self, v: Array) -> tuple[float, Array, Array, Array]:
-        """Sum, branches ``(t,)``, slope of the sum ``(c, t)``, own slope of each branch ``(c, t)``.
-
-        Branch ``k`` depends on the coordinates of level ``k`` alone.
-        """
+    def pieces(self, v: Array) -> Pieces:
+        """The sum ``f``, the branches ``g_k`` and their slopes at ``v``."""
         A, Q, B, C = self.coefficients
         noise, signal, noise_slope, signal_slope = self.model.atoms(v)
-        total = float(np.sum(A * noise + Q * signal))
-        branches = B * noise + C * signal
-        slope = A * noise_slope + Q * signal_slope
-        own_slope = B * noise_slope + C * signal_slope
-        return total, branches, slope, own_slope
+        by_level = A * noise + Q * signal
+        return Pieces(
+            total=float(np.sum(by_level)),
+            branches=B * noise + C * signal,
+            slope=A * noise_slope + Q * signal_slope,
+            branch_slopes=B * noise_slope + C * signal_slope,
+        )
 
     def curvature(self, v: Array, weights: Array) -> Array:
         """Second derivatives ``(c, c, t)`` of the sum plus the weighted branches."""
@@ -322,7 +365,8 @@ def _log_p(u: Expression, unit: Array) -> Expression:
     """
     import cvxpy as cp
 
-    complement_of_unit = -np.expm1(-unit)
-    complement = 1 - cp.exp(cp.multiply(-unit, u))
-    ratio = cp.multiply(1 / complement_of_unit, complement)
-    return cp.multiply(unit, 1 - u) - cp.log(ratio)
+    of_unit = -np.expm1(-unit)  # 1 - e^-c
+    of_point = 1 - cp.exp(cp.multiply(-unit, u))  # 1 - e^(-c u)
+    ratio = cp.multiply(1 / of_unit, of_point)
+    fall = cp.multiply(unit, 1 - u)
+    return fall - cp.log(ratio)
