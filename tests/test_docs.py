@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from functools import cache
 
 import pytest
 import typer
@@ -60,12 +61,19 @@ OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
 OF_THE_CLIENT = {"--lines", "--questions"}  # node.mjs takes these
 
 
-def wrong_options(page):
-    """Commands and options on a page that there are not, whether or not they are run."""
+@cache
+def options_of_commands():
+    """The options of each command, by its name."""
     options = {}
     for name, command in typer.main.get_command(app).commands.items():
         words = [word for parameter in command.params for word in parameter.opts]
         options[name] = {*words, "--help"}
+    return options
+
+
+def wrong_options(page):
+    """Commands and options on a page that there are not, whether or not they are run."""
+    options = options_of_commands()
     wrong = []
     for name, words in COMMAND.findall(page):
         if name not in options:

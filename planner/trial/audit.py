@@ -352,14 +352,17 @@ class _Attempt:
         faults = []
         for x, answer in enumerate(self.asked):
             # The exact test takes far longer than the score, so that only the farthest
-            # cells are given to it. Leaving cells out adds no false alarm.
+            # cells are given to it, and none that are near. Leaving cells out adds no
+            # false alarm.
             for cell in np.argsort(-far[x], kind="stable")[:_MOST_TRIED]:
+                if far[x, cell] <= _PLAINLY:
+                    break
                 hits = int(ones[x, cell])
                 draws = int(n[x, 0])
                 honest_hits = int(other[x, cell])
                 honest_draws = int(m[x, 0])
                 chance = fisher_p_value(hits, draws, honest_hits, honest_draws)
-                if far[x, cell] > _PLAINLY and chance < error:
+                if chance < error:
                     honest_share = f"{honest_hits / honest_draws:.6g}"
                     shares = f"{hits / draws:.6g} of its reports, not {honest_share}"
                     faults.append(f"Answer {answer!r}: {what} is set in {shares}.")
