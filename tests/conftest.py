@@ -50,6 +50,26 @@ def pytest_collect_file():
     ]
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Modules stay whole; those that need a browser share a process, and so one app and Chromium.
+
+    Theirs are the tests that mostly wait, while the other processes compute.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    if config.getvalue("dist") != "loadscope":
+        return None
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            if nodeid.startswith("tests/browser/"):
+                return "tests/browser"
+            return super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
+
+
 @pytest.fixture
 def counting_here(monkeypatch):
     """Files of reports are counted in this process, and not in others."""
