@@ -29,6 +29,7 @@ from planner.planning.channels import AssumedAnswers as AssumedAnswers
 from planner.planning.channels import best_channel as best_channel
 from planner.planning.channels import best_ordered_channel as best_ordered_channel
 from planner.planning.channels import five_populations as five_populations
+from planner.planning.comparison import compare_plans as compare_plans
 from planner.planning.datasets import PilotSets as PilotSets
 from planner.planning.detection import users_needed as users_needed
 from planner.planning.distribution import DistributionPlan as DistributionPlan
@@ -45,7 +46,6 @@ from planner.planning.option import mean_curve as mean_curve
 from planner.planning.padding import PaddingPlan as PaddingPlan
 from planner.planning.padding import plan_padding as plan_padding
 from planner.planning.plan import SurveyPlan as SurveyPlan
-from planner.planning.plan import compare_plans as compare_plans
 from planner.planning.plan import plan_survey as plan_survey
 from planner.planning.question import QuestionPlan as QuestionPlan
 from planner.planning.sampled import SamplingPlan as SamplingPlan

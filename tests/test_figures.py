@@ -28,8 +28,9 @@ from planner.deployment.collecting.engines import counter
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import survey_parameters
 from planner.mechanisms.words import seeded_words
+from planner.planning.comparison import compare_plans
 from planner.planning.datasets import AnswerCounts
-from planner.planning.plan import compare_plans, plan_survey
+from planner.planning.plan import plan_survey
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, people, percent, quantity
 from planner.show.json import plan_json

@@ -192,7 +192,8 @@ def compare(
     json_output: JsonOption = False,
 ) -> None:
     """Put two scenarios side by side: budgets and errors."""
-    from planner.planning.plan import compare_plans, plan_survey
+    from planner.planning.comparison import compare_plans
+    from planner.planning.plan import plan_survey
     from planner.show.others import comparison_blocks
     from planner.trial.curves import compared_curves
 
@@ -234,12 +235,16 @@ def answer_rate(
 
     For the survey's numeric questions that state what people tolerate.
     """
+    from planner.planning.distribution import with_cells
+    from planner.planning.ledger import earlier
     from planner.planning.mean import plan_answer_rates
     from planner.planning.plan import parts_of
     from planner.show.blocks import Block
     from planner.show.others import answer_rate_blocks
 
-    plans = plan_answer_rates(parts_of(survey_of(survey))[0])
+    asked = with_cells(survey_of(survey))
+    parts, _ = parts_of(asked, earlier(asked.ledger))
+    plans = plan_answer_rates(parts)
     document = {}
     blocks = list[Block]()
     for name, bare in plans.items():

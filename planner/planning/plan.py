@@ -20,7 +20,6 @@ from typing import SupportsIndex, overload
 from planner.errors import InputError, SolverError
 from planner.frames import Columns, WithDataFrame
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.by_level import ByLevel
 from planner.planning.distribution import with_cells
 from planner.planning.joint import Related, joined
 from planner.planning.ledger import Ledger, LedgerEntry, earlier, record_collection
@@ -420,16 +419,7 @@ def plan_survey(
     """
     survey = _loaded(survey)
     if mechanism is not None:
-        if not mechanism.strip():
-            remedy = "Leave it out to plan each question's own."
-            raise InputError("mechanism", mechanism, "the name of a mechanism", remedy)
-        questions = []
-        for question in survey.questions:
-            if question.kind in CATALOGUE["opt0"].kinds:
-                questions.append(question.replacing(mechanism=mechanism))
-            else:
-                questions.append(question)
-        survey = survey.replacing(questions=tuple(questions))
+        survey = _with_mechanism(survey, mechanism)
     if ledger is None:
         ledger = earlier(survey.ledger)
     settled = with_cells(survey)
@@ -449,23 +439,6 @@ def plan_survey(
     return SurveyPlan(survey, QuestionPlans(in_order), allocation, ledger)
 
 
-def anchor_part(anchor: Question, question: QuestionPlan) -> AnyPart:
-    """The part of an anchor: the mechanism and the budgets that its ``question`` spends."""
-    part = question.part
-
-    def like(settled: Question) -> Question:
-        return anchor.replacing(
-            levels=settled.levels, mechanism=question.deployed.mechanism
-        )
-
-    return replace(
-        part,
-        asked=like(part.asked),
-        tolerated=like(part.tolerated),
-        question=like(part.question),
-    )
-
-
 def _loaded(survey: Survey | str | Path) -> Survey:
     match survey:
         case Survey():
@@ -477,15 +450,29 @@ def _loaded(survey: Survey | str | Path) -> Survey:
     raise InputError("survey", type(survey).__name__, allowed, remedy)
 
 
-def parts_of(
-    survey: Survey | str | Path, ledger: Ledger | None = None
-) -> tuple[list[AnyPart], Allocation | None]:
-    """The questions that share the budgets, settled, and how they share; as :func:`plan_survey`."""
-    survey = with_cells(_loaded(survey))
+def _with_mechanism(survey: Survey, mechanism: str) -> Survey:
+    """The survey with this mechanism for every choice and item set."""
+    if not mechanism.strip():
+        remedy = "Leave it out to plan each question's own."
+        raise InputError("mechanism", mechanism, "the name of a mechanism", remedy)
+    questions = []
+    for question in survey.questions:
+        if question.kind in CATALOGUE["opt0"].kinds:
+            questions.append(question.replacing(mechanism=mechanism))
+        else:
+            questions.append(question)
+    return survey.replacing(questions=tuple(questions))
+
+
+def parts_of(survey: Survey, ledger: Ledger) -> tuple[list[AnyPart], Allocation | None]:
+    """The parts of the questions that share the budgets, and how they share them.
+
+    Numbers whose distribution is wanted have their cells
+    (:func:`~planner.planning.distribution.with_cells`), and the ``ledger`` says what earlier
+    collections spent. None in place of the allocation where fewer than two questions share.
+    """
     for question in survey.questions:
         KINDS[question.kind].check(question)
-    if ledger is None:
-        ledger = earlier(survey.ledger)
     questions = [question for question in survey.questions if question.shares_budgets]
     users = survey.users
     groups = known_groups(survey)
@@ -544,6 +531,23 @@ def part_of(
     return Part(asked, tolerated, fitted, share, fraction, users, groups)
 
 
+def anchor_part(anchor: Question, question: QuestionPlan) -> AnyPart:
+    """The part of an anchor: the mechanism and the budgets that its ``question`` spends."""
+    part = question.part
+
+    def like(settled: Question) -> Question:
+        return anchor.replacing(
+            levels=settled.levels, mechanism=question.deployed.mechanism
+        )
+
+    return replace(
+        part,
+        asked=like(part.asked),
+        tolerated=like(part.tolerated),
+        question=like(part.question),
+    )
+
+
 def _allocated(
     questions: Sequence[Question], survey: Survey
 ) -> tuple[list[Question], list[Question], Allocation]:
@@ -592,99 +596,3 @@ def _fitted(
 def _curves(questions: Sequence[Question], users: int) -> list[Curve]:
     """The errors of the questions at any share of their budgets."""
     return [KINDS[question.kind].shared(question, users) for question in questions]
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedRow:
-    """One figure of both scenarios; None where a scenario does not have it.
-
-    Errors are in per cent of the people who answer, of a mean of half its range.
-    ``question`` and ``level`` are empty where it is about all of them.
-    """
-
-    question: str
-    level: str
-    what: str
-    first: float | None
-    second: float | None
-
-    @property
-    def change(self) -> float | None:
-        """Second over first, less 1."""
-        if self.first is None or self.second is None or self.first == 0:
-            return None
-        return self.second / self.first - 1
-
-
-def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, ...]:
-    """Compare two planned surveys; questions and levels are matched by name.
-
-    Examples
-    --------
-    >>> from planner.survey.levels import Level
-    >>> from planner.survey.choices import Categorical
-    >>> def plan(epsilon):
-    ...     asked = Categorical("q", (Level("low", epsilon, item_count=4),))
-    ...     return plan_survey(Survey("s", 1000, (asked,)))
-    >>> row = compare_plans(plan(1.0), plan(2.0))[2]
-    >>> row.level, row.what, round(row.change, 3)
-    ('low', 'spent (epsilon)', 1.0)
-    """
-    plans = (first, second)
-    # What is said against answers is compared where either plan has budgets of its own for it.
-    sided = False
-    for plan in plans:
-        for question in plan.questions:
-            sided |= question.deployed.policy.against is not None
-    first_figures = _figures(first, against=sided)
-    second_figures = _figures(second, against=sided)
-    # Those of both, each once and in the order in which it is first met.
-    keys = list(dict.fromkeys([*first_figures, *second_figures]))
-    # A question's figures stand together.
-    order = list(dict.fromkeys(question for question, _, _ in keys))
-    keys.sort(key=lambda key: order.index(key[0]))
-    rows = []
-    for key in keys:
-        (name, level, what) = key
-        before = first_figures.get(key)
-        after = second_figures.get(key)
-        rows.append(ComparedRow(name, level, what, before, after))
-    return tuple(rows)
-
-
-def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], float]:
-    """By question, level and what it is; in the order of the plan."""
-    figures: dict[tuple[str, str, str], float] = {}
-    figures["", "", "people"] = plan.questions[0].part.everybody
-    figures["", "", "most spent (epsilon)"] = plan.most_spent
-    if plan.objective_value is not None:
-        figures["", "", "objective"] = plan.objective_value
-    for question in plan.questions:
-        name = question.name
-        levels = question.fact(ByLevel)
-        if levels is not None:
-            for i, level in enumerate(levels.names):
-                spent = float(levels.epsilons[i])
-                figures[name, level, "spent (epsilon)"] = spent
-                if against:
-                    said_against = float(question.leakage[1, i])
-                    figures[name, level, "said against (epsilon)"] = said_against
-                item_error = float(levels.percent[i])
-                figures[name, level, "item error, %"] = item_error
-        figures[name, "", "total error, %"] = 100 * question.error_share
-        moves = question.moves
-        if moves is not None:
-            # A count moves by people, a mean by its own unit.
-            unit = "people" if moves.unit else "in its unit"
-            figures[name, "", f"one false report, {unit}"] = moves.most
-            if moves.of_answering is not None:
-                what = "one false report, times who answer"
-                figures[name, "", what] = moves.of_answering.most
-        part = question.part
-        if question.again is not None:
-            for what, stays, anew in question.again.beside:
-                percent_stays = 100 * part.total(stays) / part.whole
-                figures[name, "", f"{what}, %"] = percent_stays
-                percent_anew = 100 * part.total(anew) / part.whole
-                figures[name, "", f"{what}, answers drawn anew, %"] = percent_anew
-    return figures

@@ -16,11 +16,12 @@ from planner.outsiders.false_reports import FalseReports
 from planner.outsiders.guarantee import ShuffledGuarantee
 from planner.planning.anchors import anchor_cost
 from planner.planning.by_level import ByLevel
+from planner.planning.comparison import ComparedRow
 from planner.planning.joint import Related
 from planner.planning.mean import ChannelCurve
 from planner.planning.option import Option
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
-from planner.planning.plan import ComparedRow, SurveyPlan
+from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded

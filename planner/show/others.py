@@ -14,9 +14,10 @@ from planner.estimates.ordered_table import gamma_of_shares, ordered_association
 from planner.laws.schema import Document
 from planner.limits import SAME_ERROR
 from planner.planning.by_level import ByLevel
+from planner.planning.comparison import ComparedRow
 from planner.planning.mean import AnswerRatePlan
 from planner.planning.option import FLAT
-from planner.planning.plan import ComparedRow, SurveyPlan
+from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded

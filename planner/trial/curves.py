@@ -13,7 +13,8 @@ import numpy as np
 from planner.arrays import Array
 from planner.estimates.channel import rising
 from planner.estimates.distribution import estimate_distribution, smoothed_shares
-from planner.planning.plan import ComparedRow, SurveyPlan
+from planner.planning.comparison import ComparedRow
+from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.solvers.answers import Channel
 from planner.survey.ordinal import NumberCells

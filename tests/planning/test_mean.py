@@ -24,6 +24,7 @@ from planner.planning.channels import (
     bisample_error,
     five_populations,
 )
+from planner.planning.ledger import Ledger
 from planner.planning.mean import best_for, model_of, plan_answer_rates
 from planner.planning.plan import parts_of, plan_survey
 from planner.planning.solve import forget
@@ -421,7 +422,7 @@ class TestPredictionAgainstSimulation:
         lambda: model(0.5).curve([50.1]),
         lambda: AnswerRateModel(EmpiricalPreferences([0.0, -1.0]), USERS).best(),
         lambda: channel_curve(CURVED, [40.0, 41.0]).best(),
-        lambda: plan_answer_rates(parts_of(HOUSEHOLD)[0]),
+        lambda: plan_answer_rates(parts_of(HOUSEHOLD, Ledger())[0]),
     ],
 )
 def test_bad_input(build):

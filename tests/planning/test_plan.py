@@ -9,8 +9,9 @@ import pytest
 from planner import AssumedSets, Level, Padded, SamplingPlan, Survey, best_design, solve
 from planner.mechanisms.rivals import bisample_variance
 from planner.planning import solve as solving_once
+from planner.planning.comparison import compare_plans
 from planner.planning.ledger import Ledger, LedgerEntry
-from planner.planning.plan import compare_plans, plan_survey
+from planner.planning.plan import plan_survey
 from planner.show.kinds import measure, words
 from planner.show.plan import design_sentence, spending_sentence
 from planner.solvers import solving

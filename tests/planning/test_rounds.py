@@ -15,7 +15,8 @@ from planner import (
     PrivacyPolicy,
     Survey,
 )
-from planner.planning.plan import compare_plans, plan_survey
+from planner.planning.comparison import compare_plans
+from planner.planning.plan import plan_survey
 from planner.planning.rounds import OneReport, memoised_errors, spread
 from planner.solvers.design_search import history_bound
 from planner.survey.asked_again import AskedAgain

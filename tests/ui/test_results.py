@@ -4,7 +4,7 @@ import pytest
 
 from planner import SamplingPlan
 from planner.planning.mean import plan_answer_rates
-from planner.planning.plan import parts_of, plan_survey
+from planner.planning.plan import plan_survey
 from planner.show.blocks import Facts, Figure, Table
 from planner.show.kinds import views_in_words
 from planner.show.plan import question_blocks
@@ -144,7 +144,8 @@ def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatc
     document = example_document("answer-rate")
     document["question"][0]["epsilon"] = "6"
     app = open_page("explore", survey=word_of(document), offers=True)
-    rates = plan_answer_rates(parts_of(example("answer-rate"))[0])["bill"]
+    part = plan_survey(example("answer-rate")).questions["bill"].part
+    rates = plan_answer_rates([part])["bill"]
     best = rates.with_channels().best_planned
     (offer,) = (button for button in app.button if button.label.startswith("Offer"))
     assert float(offer.label.split()[1]) == pytest.approx(best.flat_lower, rel=0.02)

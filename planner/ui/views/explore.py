@@ -14,13 +14,14 @@ from planner.arrays import Array
 from planner.laws.schema import Document
 from planner.limits import MAX_PADDING_LENGTH
 from planner.planning.answer_rates import AnswerRateModel
+from planner.planning.comparison import compare_plans
 from planner.planning.mean import (
     AnswerRatePlan,
     answer_rate_of,
     channel_curve,
 )
 from planner.planning.option import AnyPart
-from planner.planning.plan import QuestionPlans, SurveyPlan, compare_plans, part_of
+from planner.planning.plan import QuestionPlans, SurveyPlan, part_of
 from planner.planning.question import QuestionPlan, budget_curve, plan_question
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
