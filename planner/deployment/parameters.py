@@ -458,7 +458,6 @@ def check_writable(
     FileError
         The folder of ``path`` does not exist.
     """
-    from planner.planning.sampled import check_acknowledged
     from planner.survey.choices import SampledChoice
 
     names = [asked.name for asked in survey.questions]
@@ -467,7 +466,7 @@ def check_writable(
         raise InputError.unknown("question", question, names, remedy)
     for asked in survey.questions:
         if isinstance(asked, SampledChoice) and question in (None, asked.name):
-            check_acknowledged(asked)
+            asked.sampling.require_acknowledged()
     if path is not None and not path.absolute().parent.is_dir():
         reason = "cannot be written: its folder does not exist"
         raise FileError(path, reason, "Make the folder, or name another file.")

@@ -100,8 +100,8 @@ class Ledger(_Strict):
         """
         names = policy.names
         # Levels are the same as earlier ones by their names.
-        spent = [self.spent(name) for name in names]
-        if not any(spent):
+        spent = np.array([self.spent(name) for name in names])
+        if not spent.any():
             return policy
         for collection in self.collections:
             # Of one level all rules are one.
@@ -111,21 +111,16 @@ class Ledger(_Strict):
                 remedy = "What was spent under one rule says too little about another's pairs."
                 allowed = f"{collection.rule!r} as in the ledger"
                 raise InputError("rule", policy.rule_name, allowed, remedy)
-        if policy.rule.by_level:
-            _require_left(names, policy.epsilons, np.array(spent))
-            lowered = np.array([self.spent(name, against=True) for name in names])
-            if policy.against is not None:
-                what = ", as to what is said against them"
-                _require_left(names, policy.against, lowered, what)
-            left = policy.epsilons - spent
-            return policy.with_changes(left, rule=policy.rule.without(lowered))
-        # A pair that no budget protects has infinitely many nats, and as many left.
-        before = policy.bounds()
-        taken = np.maximum.outer(spent, spent)
-        for i, j in np.argwhere(before <= taken):
-            pair = f"{names[i]!r} against {names[j]!r}"
-            raise _nothing_left(pair, float(before[i, j]), float(taken[i, j]))
-        return policy.with_changes(rule=policy.rule.without(np.array(spent)))
+        if not policy.rule.by_level:
+            _require_pairs_left(policy, spent)
+            return policy.with_changes(rule=policy.rule.without(spent))
+        _require_left(names, policy.epsilons, spent)
+        lowered = np.array([self.spent(name, against=True) for name in names])
+        if policy.against is not None:
+            what = ", as to what is said against them"
+            _require_left(names, policy.against, lowered, what)
+        left = policy.epsilons - spent
+        return policy.with_changes(left, rule=policy.rule.without(lowered))
 
 
 def read_ledger(path: str | Path) -> Ledger:
@@ -205,6 +200,16 @@ def _require_left(
     for i in np.flatnonzero(budgets <= spent).tolist():
         level = f"{names[i]!r}{what}"
         raise _nothing_left(level, float(budgets[i]), float(spent[i]))
+
+
+def _require_pairs_left(policy: PrivacyPolicy, spent: Array) -> None:
+    """Refuse a pair whose levels have spent all of its budget, of a matrix of pair budgets."""
+    # A pair that no budget protects has infinitely many nats, and as many left.
+    budgets = policy.bounds()
+    taken = np.maximum.outer(spent, spent)
+    for i, j in np.argwhere(budgets <= taken):
+        pair = f"{policy.names[i]!r} against {policy.names[j]!r}"
+        raise _nothing_left(pair, float(budgets[i, j]), float(taken[i, j]))
 
 
 def _nothing_left(name: str, budget: float, spent: float) -> InputError:

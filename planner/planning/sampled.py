@@ -152,7 +152,7 @@ class SamplingPlan:
         Refused if the acknowledgement is missing, or where the view relied on has no finite epsilon
         for the expected counts.
         """
-        check_acknowledged(self.question)
+        self.question.sampling.require_acknowledged()
         if self.nothing_promised:
             reason = (
                 f"Released estimates have no finite epsilon at delta {self.delta:g}"
@@ -207,7 +207,7 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         )
         raise InputError("relies_on", sampling.relies_on, allowed, remedy)
     if sampling.acknowledged is not None:
-        check_acknowledged(question)
+        sampling.require_acknowledged()
     counted = sum(sum(level.yes_counts) for level in question.levels)
     whole_number("population", population)
     if counted > population:
@@ -233,18 +233,6 @@ def _budgets(question: SampledChoice) -> tuple[float, ...]:
     for level in question.levels:
         values += [float(level.epsilon)] * len(level.yes_counts)
     return question.sampling.none_epsilon or min(values), *values
-
-
-def check_acknowledged(question: SampledChoice) -> None:
-    """InputError if nobody vouches for what the deployment relies on."""
-    needed = ACKNOWLEDGEMENTS[question.sampling.relies_on]
-    if question.sampling.acknowledged != needed:
-        remedy = (
-            "The guarantee relied on needs it; if it is true, say so word for word. "
-            "Until then the parameters are not written."
-        )
-        said = question.sampling.acknowledged
-        raise InputError("acknowledged", said, f'"{needed}"', remedy)
 
 
 def _outward(epsilon: float) -> float | str:

@@ -13,6 +13,7 @@ from planner.laws.answers import (
     ItemOrNone,
     OneOfSet,
 )
+from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.schema import Document
 from planner.limits import MAX_PADDING_LENGTH
 from planner.survey import values
@@ -166,6 +167,16 @@ class Sampling(Description):
     floor: Annotated[values.Share, pydantic.Field(lt=1)] = 0.0
     none_epsilon: values.Budget | None = None
     everyone_has_value: bool = False
+
+    def require_acknowledged(self) -> None:
+        """InputError if nobody vouches for what the deployment relies on."""
+        needed = ACKNOWLEDGEMENTS[self.relies_on]
+        if self.acknowledged != needed:
+            remedy = (
+                "The guarantee relied on needs it; if it is true, say so word for word. "
+                "Until then the parameters are not written."
+            )
+            raise InputError("acknowledged", self.acknowledged, f'"{needed}"', remedy)
 
 
 class SampledChoice(Levelled):
