@@ -244,7 +244,7 @@ def test_notebook(plan):
         question.mechanism_label for question in plan.questions
     ]
     for question in plan.questions:
-        if not question.question.apart:
+        if question.question.locally_private:
             shown = question.to_frame().set_index("mechanism")
             option = question.option(question.deployed.mechanism)
             assert shown.loc[option.title, "error"] == pytest.approx(
@@ -269,7 +269,7 @@ def test_exported_files_hold_what_is_shown(plan):
         unary = document["mechanism"].removesuffix("-ps") in ("idue", "rappor", "oue")
         assert unary == (name in MODELS)
         spent = [row.spent for row in question.part.spending]
-        if question.question.levels and not question.question.apart:
+        if question.question.levels and question.question.locally_private:
             most = [level["epsilon"] for level in document["levels"]]
             if not isinstance(document["rule"], str):  # pairs alone count
                 most = [max(filter(None, row)) for row in document["rule"]]
@@ -280,7 +280,7 @@ def test_exported_files_hold_what_is_shown(plan):
             assert document.get("padding_length") == getattr(
                 question.fact(Padded), "length", None
             )
-        elif not question.question.apart:
+        elif question.question.locally_private:
             assert document["epsilon"] == pytest.approx(spent[0])
         if name == "subset-design":
             assert file.mechanism == name

@@ -280,7 +280,7 @@ def check_faces(plan, planned):
         block.facts for block in question_blocks(planned) if isinstance(block, Facts)
     ]
     shown = {fact.value for some in facts for fact in some}
-    if planned.question.apart:
+    if not planned.question.locally_private:
         assert f"{people(planned.total_error)} people" in shown
         return
     error = f"{people(planned.total_error)} people"
@@ -328,7 +328,7 @@ def test_what_is_stated_is_measured(kind, way, monkeypatch, tmp_path):
     assert narrow.sum(axis=0).min() < enough
     first = next(iter(gaps.values()))
     least = LEAST.get(planned.question.kind, 0.97)
-    if not planned.question.apart:
+    if planned.question.locally_private:
         answers = answers_of(planned.question, codes)
         predicted = Trial.of(planned, answers).run(1, rng)[0].predicted
         assert least < predicted / planned.total_error < 1.02

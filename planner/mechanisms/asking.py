@@ -142,14 +142,14 @@ class ItemCollected(answers.Item, AskedCollected):
         return item_rows(names, raw, raw.on_simplex(), confidence)
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
-        """Number of people, and sums of the chance that each item is the own one, and squared."""
+        """Number of people, and sums over them of the chance of each item, and of its square."""
         counts = true_counts(people, self.levels.total)
         people_of_items = counts.astype(np.float64)
         return int(counts.sum()), people_of_items, people_of_items
 
     def variance(self, shape: Collected, people: People) -> Found:
-        (users, once, twice) = self.sums(people)
-        variances = shape.variance(users, once, twice)
+        (users, chance_sums, square_sums) = self.sums(people)
+        variances = shape.variance(users, chance_sums, square_sums)
         return np.asarray(self.scale**2 * variances)
 
     def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
@@ -429,8 +429,8 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
         sets = ItemSets.of(people, self.levels.total)
-        (once, twice) = sets.sampling_sums(self.padding_length)
-        return sets.users, once, twice
+        (chance_sums, square_sums) = sets.sampling_sums(self.padding_length)
+        return sets.users, chance_sums, square_sums
 
     def bias(self, people: People) -> Array:
         return ItemSets.of(people, self.levels.total).lost(self.padding_length)
@@ -472,9 +472,9 @@ class WholeSetCollected(answers.WholeSet, OneOfSetCollected):
         return sets.padded(self.padding_length, words)
 
     def sums(self, people: People) -> tuple[int, Array, Array]:
-        (users, once, twice) = super().sums(people)
+        (users, chance_sums, square_sums) = super().sums(people)
         length = self.padding_length
-        return users, length * once, length**2 * twice
+        return users, length * chance_sums, length**2 * square_sums
 
 
 def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:

@@ -27,14 +27,14 @@ _SENDS_A_BIT = "send a 1 for it"
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class CatalogueEntry:
     """A mechanism as people choose it, by its ``name`` in survey files and the faces' ``label``.
 
     ``kinds`` of question that it can be deployed for; ``report``: what one is, with its
     probabilities a and b, as a sentence; ``sends``: what a person does whose report
     supports an answer, after "of 100 people"; ``by_level``: whether every level has what it
-    tolerates, else all are protected like the strictest; ``at``: the mechanism for ``(epsilon,
-    items)``, up to epsilon ``most``, if it needs no solver.
+    tolerates, else all are protected like the strictest; ``law_of``: the law for ``(epsilon,
+    items)``, up to ``largest_epsilon``, if it needs no solver.
     """
 
     name: str
@@ -43,15 +43,15 @@ class Offer:
     report: str = _ONE_BIT_EACH
     sends: str = _SENDS_A_BIT
     by_level: bool = False
-    at: Callable[[float, int], CollectedLaw] | None = None
-    most: float = MAX_EPSILON
+    law_of: Callable[[float, int], CollectedLaw] | None = None
+    largest_epsilon: float = MAX_EPSILON
 
 
 _CHOICES = ("categorical", "joint")
 _SETS = ("categorical", "joint", "item-set")
 _ALL = (
-    Offer("best", "whichever has the smallest error", (*_SETS, "numeric")),
-    Offer(
+    CatalogueEntry("best", "whichever has the smallest error", (*_SETS, "numeric")),
+    CatalogueEntry(
         "subset-design",
         "Subset design",
         _CHOICES,
@@ -60,7 +60,7 @@ _ALL = (
         "send a report that counts for it",
         by_level=True,
     ),
-    Offer(
+    CatalogueEntry(
         "set-design",
         "Set design",
         ("item-set",),
@@ -68,49 +68,51 @@ _ALL = (
         "it with probability a, each other one with probability b.",
         "have it in the report",
     ),
-    Offer("opt0", "IDUE opt0", _SETS, by_level=True),
-    Offer("opt1", "IDUE opt1 (a + b = 1)", _SETS, by_level=True),
-    Offer("opt2", "IDUE opt2 (a = 1/2)", _SETS, by_level=True),
-    Offer("rappor", "RAPPOR, smallest budget", _SETS, at=rappor),
-    Offer("oue", "OUE, smallest budget", _SETS, at=oue),
-    Offer(
+    CatalogueEntry("opt0", "IDUE opt0", _SETS, by_level=True),
+    CatalogueEntry("opt1", "IDUE opt1 (a + b = 1)", _SETS, by_level=True),
+    CatalogueEntry("opt2", "IDUE opt2 (a = 1/2)", _SETS, by_level=True),
+    CatalogueEntry("rappor", "RAPPOR, smallest budget", _SETS, law_of=rappor),
+    CatalogueEntry("oue", "OUE, smallest budget", _SETS, law_of=oue),
+    CatalogueEntry(
         "grr",
         "GRR, smallest budget",
         _CHOICES,
         "A report names one answer: with probability a the person's own, and each other one with "
         "probability b.",
         "name it",
-        at=randomized_response,
+        law_of=randomized_response,
     ),
-    Offer(
+    CatalogueEntry(
         "subset",
         "Subset, smallest budget",
         _CHOICES,
         "A report is a set of answers: the person's own is in it with probability a, each other "
         "one with probability b.",
         "send a set that it is in",
-        at=subset_selection,
+        law_of=subset_selection,
     ),
-    Offer(
+    CatalogueEntry(
         "olh",
         "OLH, smallest budget",
         _CHOICES,
         "A report is a hash function and a number: the person's own answer is hashed to it with "
         "probability a, each other one with probability b.",
         "send a number that it is hashed to",
-        at=local_hashing,
-        most=MAX_HASHING_EPSILON,
+        law_of=local_hashing,
+        largest_epsilon=MAX_HASHING_EPSILON,
     ),
-    Offer("amplified-grr", "GRR, amplified budget"),
-    Offer("privset", "PrivSet, best size"),
-    Offer("wheel", "Wheel"),
-    Offer("direct", "direct encoding, per-input rows", by_level=True),
-    Offer("bisample-md", "BiSample-MD, two bits", ("numeric",)),
-    Offer("channel", "Channel", ("numeric", "ordinal"), by_level=True),
-    Offer("harmony", "Harmony, one bit"),
-    Offer("piecewise", "Piecewise"),
-    Offer("hybrid", "Hybrid"),
-    Offer("sampling-privacy", "Sampling Privacy, two rounds", ("sampled-choice",)),
+    CatalogueEntry("amplified-grr", "GRR, amplified budget"),
+    CatalogueEntry("privset", "PrivSet, best size"),
+    CatalogueEntry("wheel", "Wheel"),
+    CatalogueEntry("direct", "direct encoding, per-input rows", by_level=True),
+    CatalogueEntry("bisample-md", "BiSample-MD, two bits", ("numeric",)),
+    CatalogueEntry("channel", "Channel", ("numeric", "ordinal"), by_level=True),
+    CatalogueEntry("harmony", "Harmony, one bit"),
+    CatalogueEntry("piecewise", "Piecewise"),
+    CatalogueEntry("hybrid", "Hybrid"),
+    CatalogueEntry(
+        "sampling-privacy", "Sampling Privacy, two rounds", ("sampled-choice",)
+    ),
 )
-CATALOGUE: dict[str, Offer] = {offer.name: offer for offer in _ALL}
+CATALOGUE: dict[str, CatalogueEntry] = {entry.name: entry for entry in _ALL}
 """By name."""

@@ -79,18 +79,18 @@ class Collected(Shape):
         """
         return linear_estimates(counted, *self.chances)
 
-    def variance(self, users: int, once: Array, twice: Array) -> Array:
+    def variance(self, users: int, chance_sums: Array, square_sums: Array) -> Array:
         """Exact variance of counts of the first elements, in people squared.
 
-        ``once`` and ``twice`` are sums over the people of the chance ``P`` that the own element is
-        this one, and of its square: ``n noise + sum P (1 + signal) - sum P^2``, with the terms of
-        :mod:`planner.policy.logodds`. Where ``P`` is 1 or 0 it is the formula of the module.
+        ``chance_sums`` and ``square_sums`` add up, over the people, the chance ``P`` that the own
+        element is this one, and ``P^2``: ``n noise + sum P (1 + signal) - sum P^2``, with the terms
+        of :mod:`planner.policy.logodds`. Where ``P`` is 1 or 0 it is the formula of the module.
         """
         (own_chances, other_chances) = self.chances
         noise, signal = logodds.noise_and_signal(
-            own_chances[: once.size], other_chances[: once.size]
+            own_chances[: chance_sums.size], other_chances[: chance_sums.size]
         )
-        return np.asarray(users * noise + once * (1 + signal) - twice)
+        return np.asarray(users * noise + chance_sums * (1 + signal) - square_sums)
 
     def second_moments(self, shares: Array, sums: Array) -> Array:
         """``E[S_j S_k]`` of what a report adds to ``sums`` of elements' counts, ``(k, d)``.

@@ -206,17 +206,17 @@ class ItemSets:
         sizes = self.sizes
         by_user = 1 / np.maximum(sizes, padding_length)
         chances = np.repeat(by_user, sizes)
-        once = np.bincount(self.members, chances, self.items)
-        twice = np.bincount(self.members, chances**2, self.items)
-        return np.array([once, twice])
+        chance_sums = np.bincount(self.members, chances, self.items)
+        square_sums = np.bincount(self.members, chances**2, self.items)
+        return np.array([chance_sums, square_sums])
 
     def lost(self, padding_length: int) -> Array:
         """By how much counts of cut sets are too small on average, not positive, ``(items,)``.
 
         The mean of the estimate, ``l sum_u P_u(k)``, less the true count.
         """
-        (once, _) = self.sampling_sums(padding_length)
-        expected = padding_length * once
+        (chance_sums, _) = self.sampling_sums(padding_length)
+        expected = padding_length * chance_sums
         return np.asarray(expected - self.counts())
 
     def padded(self, length: int, words: Words) -> Whole:

@@ -61,9 +61,9 @@ def rivals(
         return {}
     laws = {}
     try:
-        for offer in CATALOGUE.values():
-            if offer.at is not None and epsilon <= offer.most:
-                laws[offer.name] = offer.at(epsilon, items)
+        for entry in CATALOGUE.values():
+            if entry.law_of is not None and epsilon <= entry.largest_epsilon:
+                laws[entry.name] = entry.law_of(epsilon, items)
     except (
         InputError
     ):  # probabilities of a tiny budget are the same once they are rounded

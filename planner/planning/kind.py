@@ -39,8 +39,8 @@ class Kind(Protocol[Q, M]):
     def mechanisms(self, question: Q) -> list[str]:
         """Names of the mechanisms that it can be deployed with; the first is the usual one."""
         names = []
-        for name, offer in CATALOGUE.items():
-            if question.kind in offer.kinds:
+        for name, entry in CATALOGUE.items():
+            if question.kind in entry.kinds:
                 names.append(name)
         return names
 
@@ -132,7 +132,7 @@ class Kind(Protocol[Q, M]):
         policy = question.policy
         spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
         # Pairs of levels are looked at one by one: of thousands of levels there are millions.
-        if question.apart or policy.size > MOST_LISTED:
+        if not question.locally_private or policy.size > MOST_LISTED:
             return spent
         try:
             shape = self.law(question, mechanism).shape

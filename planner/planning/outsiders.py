@@ -34,7 +34,8 @@ class OutsiderView:
     A ``guess`` is of one of so many ``answers`` (points of its range, of a number), or of a person
     who has any ``set_size`` of them.
     A false report moves a level's count, of one round where there are ``rounds``, by ``reach``
-    people at most in place of an honest one; ``swaying`` of them may move it by its standard error.
+    people at most in place of an honest one; ``reports_per_error`` of them may move it by its
+    standard error.
     ``moves`` says the same of all kinds, a report counted alone. Of those who ``drawn``
     by lot report, the ``shuffled`` guarantee counts as many as there are but for a part of delta.
     """
@@ -47,7 +48,7 @@ class OutsiderView:
     set_size: int
     levels: tuple[str, ...]
     reach: Array | None
-    swaying: Whole | None
+    reports_per_error: Whole | None
     moves: FalseReports | None
     drawn: bool
     rounds: Rounds | None
@@ -143,10 +144,10 @@ def outsider_view(
         together = PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"])
         hidden = of_policy(together)
     reach = None
-    swaying = None
+    reports_per_error = None
     if standard_errors is not None and seen.reach is not None:
         reach = parts * seen.reach  # counts of a round are scaled to all people
-        swaying = np.ceil(standard_errors / reach).astype(np.int64)
+        reports_per_error = np.ceil(standard_errors / reach).astype(np.int64)
     # Of a number the points of its range, without "no answer".
     answers = len(seen.names) - 1
     if question.levels:
@@ -160,7 +161,7 @@ def outsider_view(
         set_size=seen.set_size,
         levels=policy.names,
         reach=reach,
-        swaying=swaying,
+        reports_per_error=reports_per_error,
         moves=false_reports(law),
         drawn=drawn,
         rounds=rounds,

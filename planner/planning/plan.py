@@ -167,7 +167,7 @@ class SurveyPlan(WithDataFrame):
         """What a report may say at most of two answers of any question, in nats; 0 for nothing."""
         most = 0.0
         for question in self.questions:
-            if not question.question.apart:
+            if question.question.locally_private:
                 most = max(most, float(question.leakage.max()), question.cap)
         return most
 
@@ -521,7 +521,7 @@ def part_of(
     groups: tuple[GroupShares, ...] = (),
 ) -> AnyPart:
     """One question's part, settled, at this ``share`` of the budgets and ``fraction`` of people."""
-    if asked.apart:
+    if not asked.locally_private:
         return Part(asked, asked, asked, share, fraction, users, groups)
     kind = KINDS[asked.kind]
     tolerated = kind.settled(asked, users)

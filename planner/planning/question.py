@@ -251,7 +251,7 @@ class QuestionPlan(WithDataFrame):
         return tuple(option for option in self.every if not option.refused)
 
     @property
-    def swayed(self) -> list[float | None]:
+    def most_moved(self) -> list[float | None]:
         """By how much one false report moves an estimate of each option, at most; None if unknown.
 
         In people, of a mean in the unit of its sum (:class:`~planner.outsiders.false_reports`).
@@ -498,7 +498,7 @@ class QuestionPlan(WithDataFrame):
         ``"sampled-choice"``, whose guarantee is of another nature, and where the budgets leave a
         pair of answers unprotected.
         """
-        if self.question.apart:
+        if not self.question.locally_private:
             return None
         levels = self.fact(ByLevel)
         standard_errors = None
@@ -519,7 +519,7 @@ class QuestionPlan(WithDataFrame):
     def summary(self) -> str:
         """What it gets, and its mechanism."""
         share = ""
-        if not self.question.apart:
+        if self.question.locally_private:
             share = f", {100 * self.part.share:.1f} % of the budgets"
         return (
             f"{self.name}: {self.part.people:,} people{share}, {self.mechanism_label}."

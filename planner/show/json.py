@@ -54,7 +54,7 @@ _NAMES_OF: dict[type, str] = {
     TargetAnswer: "target reached users of_mean in_file power groups",
     ComparedRow: "question level what first second change",
     Related: "names sizes table margins separate margins_separate",
-    OutsiderView: "question shuffled guess levels reach swaying moves",
+    OutsiderView: "question shuffled guess levels reach reports_per_error moves",
     FalseReports: "moved up down unit score_sum of_answering",
     SurveyOutsiderView: "questions asked left_out moves_of_others epsilon delta",
     SamplingPlan: "limited_by counts absolute_errors mechanism relies_on acknowledged",

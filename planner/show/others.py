@@ -179,7 +179,7 @@ def relied_on(plan: SurveyPlan) -> list[str]:
                 f"{question.name}: each person reports as said once, by a client that remembers "
                 "it. One whose memory is lost may report again, and spend the budget again."
             )
-        elif not question.question.apart:
+        elif question.question.locally_private:
             asked_once = True
     if asked_once:
         relied.append(

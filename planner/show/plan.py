@@ -184,7 +184,7 @@ def question_blocks(
 
 def pictures(question: QuestionPlan) -> list[Block]:
     """What a page shows of a question before its details: mechanisms, and rounds over time."""
-    if question.question.apart:
+    if not question.question.locally_private:
         return []
     ranked = question.options
     planned = [option.name for option in ranked].index(question.deployed.mechanism)
@@ -198,7 +198,7 @@ def pictures(question: QuestionPlan) -> list[Block]:
         ),
         column("against the plan", [option.against for option in ranked], change),
         # The other side of a small error: a report that counts for much may lie for as much.
-        column("one false report", map(_moved, question.swayed), str),
+        column("one false report", map(_moved, question.most_moved), str),
     )
     blocks: list[Block] = [
         Heading("All mechanisms at these budgets", "page", 3),
@@ -277,7 +277,9 @@ def lots_sentence(plan: SurveyPlan) -> str:
     allocation = plan.allocation
     if allocation is None or plan.survey.design == "split":
         return ""
-    drawn = (question for question in plan.questions if not question.question.apart)
+    drawn = (
+        question for question in plan.questions if question.question.locally_private
+    )
     chances = ", ".join(
         f"{question.name!r} {percent(question.part.fraction)}" for question in drawn
     )

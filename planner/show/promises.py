@@ -308,7 +308,7 @@ def unused_sentence(plan: QuestionPlan) -> str:
     Less than 1 % is the rounding to integers, inward. Sets are left out: a report is about one of
     their answers, and uses less by padding. So are levels that nothing is realised of one way.
     """
-    if plan.fact(Padded) is not None or plan.question.apart:
+    if plan.fact(Padded) is not None or not plan.question.locally_private:
         return ""
     policy = plan.deployed.policy
     used = plan.realised
@@ -455,16 +455,17 @@ def view_sentences(view: OutsiderView) -> list[str]:
             f"Guessing {WORDS[view.kind].guessed(view)} is right for {success} of 100 people after "
             f"one report, and for {blind} without any."
         )
-    if view.swaying is not None and view.reach is not None:
+    if view.reports_per_error is not None and view.reach is not None:
         # The level that the fewest false reports sway is the one to worry about.
-        weakest = int(np.argmin(view.swaying))
+        weakest = int(np.argmin(view.reports_per_error))
         count = "estimated count of a round"
         if rounds is None:
             count = "estimated count"
         sentences.append(
             f"A false report moves an {count} of {view.levels[weakest]!r} by at most "
-            f"{reach_up(float(view.reach[weakest]))} people: {view.swaying[weakest]:,} of "
-            "them may move it by as much as its standard error."
+            f"{reach_up(float(view.reach[weakest]))} people: "
+            f"{view.reports_per_error[weakest]:,} of them may move it by as much as "
+            "its standard error."
         )
     if view.moves is not None:
         sentences.append(moves_sentence(view.moves))

@@ -182,7 +182,7 @@ class Sampling(Description):
 class SampledChoice(Levelled):
     """One answer or none, asked twice (Sampling Privacy); levels have ``yes_counts``."""
 
-    apart: ClassVar[bool] = True
+    locally_private: ClassVar[bool] = False
     kind: Literal["sampled-choice"] = "sampled-choice"
     mechanism: str = "sampling-privacy"
     rule: Literal["min"] = "min"

@@ -54,8 +54,8 @@ class BaseQuestion(Description):
 
     # Whether a person gives one of several answers, whose counts are wanted.
     draws_one: ClassVar[bool] = False
-    # Whether it spends budgets of its own nature beside the other questions' ones.
-    apart: ClassVar[bool] = False
+    # Whether its reports keep local differential privacy, whose budgets add up.
+    locally_private: ClassVar[bool] = True
     # Whether it may be one of the parts of a joint question.
     joins: ClassVar[bool] = False
     name: values.Name
@@ -127,7 +127,7 @@ class BaseQuestion(Description):
     @property
     def shares_budgets(self) -> bool:
         """Whether it gets a share of the budgets: not if it has its own, or is an anchor."""
-        return not self.apart and self.anchor_of is None
+        return self.locally_private and self.anchor_of is None
 
     @property
     def unit(self) -> str:
@@ -206,12 +206,12 @@ class Levelled(BaseQuestion):
         _ = self.policy  # checks rule and matrix, once
         self._check_targets([level.name for level in self.levels])
         for i, level in enumerate(self.levels):
-            if self.apart:
-                expected_counts = level.item_count
-                allowed = "one count per item"
-            else:
+            if self.locally_private:
                 expected_counts = 0
                 allowed = "left out unless 'sampled-choice'"
+            else:
+                expected_counts = level.item_count
+                allowed = "one count per item"
             if len(level.yes_counts) != expected_counts:
                 remedy = "Sampling Privacy alone expects, per value, how many people have it."
                 raise wrong(level.yes_counts, allowed, remedy, "level", i, "yes_counts")

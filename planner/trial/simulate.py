@@ -142,7 +142,7 @@ class Trial:
         question = planned.deployed
         # A question in rounds has an error of each round and of their sum, and no
         # single one to compare.
-        if planned.question.apart:
+        if not planned.question.locally_private:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
         model = planned.fact(AnswerRateModel)

@@ -224,14 +224,14 @@ def test_every_mechanism_that_could_be_deployed_says_how_far_it_is_swayed():
     sets = ItemSet("q", levels, sets=AssumedSets([0, 40, 30, 20, 10]))
     for question in (choice, sets):
         (planned,) = plan_survey(Survey("s", 1000, (question,))).questions
-        for option, most in zip(planned.options, planned.swayed, strict=True):
+        for option, most in zip(planned.options, planned.most_moved, strict=True):
             assert (most is None) == option.compared, option.name
     lengths = {option.length for option in planned.options if not option.compared}
     assert len(lengths) > 1
     table = planned.option("oue")
     moves = false_reports(padded(oue(1.0, 6), table.length))
     position = planned.options.index(table)
-    assert planned.swayed[position] == pytest.approx(moves.most, rel=1e-6)
+    assert planned.most_moved[position] == pytest.approx(moves.most, rel=1e-6)
 
 
 def test_what_is_said_of_a_share_counts_the_honest_reports_that_are_replaced():

@@ -54,8 +54,8 @@ def test_the_view_is_that_of_the_deployed_mechanism(mechanism):
     assert view.shuffled.local_epsilon == pytest.approx(whole.local_epsilon)
     assert view.shuffled.epsilon == pytest.approx(whole.epsilon, rel=2e-3)
     errors = question.fact(ByLevel).standard_errors
-    assert np.all(view.reach * view.swaying >= errors)
-    assert np.all(view.reach * (view.swaying - 1) < errors)
+    assert np.all(view.reach * view.reports_per_error >= errors)
+    assert np.all(view.reach * (view.reports_per_error - 1) < errors)
 
 
 def test_means_and_many_levels():

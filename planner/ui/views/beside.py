@@ -140,7 +140,7 @@ def meaning() -> None:
     if plan is None or result.plan is None:
         return
     with shown(result), render.complaint():
-        if not plan.question.apart:
+        if plan.question.locally_private:
             _odds(plan)
             _beliefs(plan)
         render.bullets(promises_of(plan))

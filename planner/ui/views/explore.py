@@ -161,7 +161,7 @@ def _sentences(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> None:
             render.render(said([sentence], "met"))
         else:
             render.render(said([sentence], "missed"))
-    if not explored.question.apart:
+    if explored.question.locally_private:
         render.render(said(promises_of(explored)))
     whose = answers(explored)
     assumed = words(explored).assumed(explored)

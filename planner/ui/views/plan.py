@@ -115,7 +115,7 @@ def _mechanism_step(plan: QuestionPlan, question: Document) -> Step | None:
 def _picture(plan: QuestionPlan) -> None:
     """One simulated survey: what is true, and estimates with their intervals."""
     items = sum(level.item_count for level in plan.deployed.levels)
-    if plan.question.apart:
+    if not plan.question.locally_private:
         return
     if plan.part.everybody > _MOST_PEOPLE_DRAWN or items > _MOST_ANSWERS_DRAWN:
         return

@@ -35,7 +35,7 @@ from planner.ui.state import session
 from planner.ui.typed import pairs_of
 from planner.ui.working import looked_at, remembered
 
-_TRIED = [kind for kind, question in QUESTIONS.items() if not question.apart]
+_TRIED = [kind for kind, question in QUESTIONS.items() if question.locally_private]
 _MOST_RUNS = 1000
 _MOST_PASTED_ITEMS = 200_000
 _MOST_USERS = 10_000_000
