@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, NamedTuple, Self
@@ -113,9 +114,11 @@ def perturb_file(
                 # Beside the output, since the system's own temporary folder may be
                 # small, in memory, or on a disk that others read.
                 drawn[key] = stack.enter_context(TemporaryFile(dir=path.parent))
+            first_group = len(file.columns) - len(groups)
             for block in file.blocks():
-                answers = _of_those_asked(parameters, laws, block[: len(laws)])
-                for key, rows in _drawn_block(laws, answers, block[len(laws) :]):
+                given = answers_of(laws, block)
+                answers = _of_those_asked(parameters, laws, given)
+                for key, rows in _drawn_block(laws, answers, block[first_group:]):
                     drawn[key].write(rows.tobytes())
                 progress(file.people)
             for key, path in paths.items():
@@ -148,11 +151,12 @@ def _columns(
     groups: Mapping[str, tuple[str, ...]],
     survey: Survey | None,
 ) -> list[AnswerColumn]:
-    """Where the answers to each question stand, and each person's value of each group."""
+    """Where answers stand: to each question, to anchors, and each person's value of each group."""
     joint = parameters.joint
     columns = []
     for law in laws:
         columns.append(column_of(law, survey, joint.get(law.name, ())))
+    columns += anchor_columns(laws, survey)
     for name, values in groups.items():
         columns.append(group_column(name, values))
     return columns
@@ -254,6 +258,40 @@ def column_of(
         joined=bool(parts),
         blanks=tuple(part.outside for part in parts),
     )
+
+
+def anchor_columns(
+    laws: Sequence[Law], survey: Survey | None = None
+) -> list[AnswerColumn]:
+    """Where the answers to the anchors of some questions stand, one after the other."""
+    columns = []
+    for law in laws:
+        if law.anchor is not None:
+            # It is asked as its question is, under its own name.
+            asked_alone = replace(law, name=law.anchor.name)
+            columns.append(column_of(asked_alone, survey))
+    return columns
+
+
+def answers_of(
+    laws: Sequence[Law], columns: Sequence[Sequence[Code]]
+) -> list[Sequence[Code]]:
+    """The answers to each question, of one with an anchor in pairs.
+
+    ``columns`` are those of the questions and then those of :func:`anchor_columns`. Who has no
+    answer to one of the two has none: a report has both.
+    """
+    answers = list(columns[: len(laws)])
+    next_anchor = len(laws)
+    for k, law in enumerate(laws):
+        if law.anchor is None:
+            continue
+        pairs: list[Code] = []
+        for pair in zip(columns[k], columns[next_anchor], strict=True):
+            pairs.append(LEFT_OUT if LEFT_OUT in pair else pair)
+        answers[k] = pairs
+        next_anchor += 1
+    return answers
 
 
 def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import product
 from math import inf
@@ -32,6 +32,7 @@ from planner.deployment.client.document import (
 from planner.errors import FileError, InputError, VerificationError
 from planner.estimates.cross_table import RelatedQuestion
 from planner.files import replace_file
+from planner.laws.anchor import Anchor
 from planner.laws.drawing import Drawing
 from planner.laws.law import Law
 from planner.laws.schema import Document
@@ -165,11 +166,6 @@ class Parameters:
             joint[document["question"]] = parts
         return joint
 
-    @property
-    def anchors(self) -> list[dict[str, str]]:
-        """Each anchor's ``question``, whose it is, ``of``, and its ``known`` answer."""
-        return list(self.document.get("anchors", ()))
-
     def to_json(self) -> str:
         """The file's text."""
         return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"
@@ -271,7 +267,8 @@ def parameters_from_mechanisms(
         The questions with their levels, items and rule.
     mechanisms:
         For each question's name a law, or a table, design or channel of a solver. Levels and
-        items are the question's, in its order.
+        items are the question's, in its order. An anchor has none: it is asked by that of its
+        question.
     users, questions:
         Who are asked, and what, where that is not the whole survey.
     drawing:
@@ -297,6 +294,11 @@ def parameters_from_mechanisms(
     from planner.mechanisms.making import law_of
 
     questions = questions or survey.questions
+    anchors = {}
+    for question in survey.questions:
+        if question.anchor_of is not None:
+            anchors[question.anchor_of] = _anchor(question)
+    questions = [question for question in questions if question.anchor_of is None]
     names = [question.name for question in questions]
     # Names that are too many are refused like those that lack: a mechanism without a
     # question is most likely a misspelt one.
@@ -313,15 +315,12 @@ def parameters_from_mechanisms(
     }
     laws = []
     joint = []
-    anchors = []
     for question in questions:
-        laws.append(law_of(question, mechanisms[question.name]).document())
+        law = law_of(question, mechanisms[question.name])
+        law = replace(law, anchor=anchors.get(question.name))
+        laws.append(law.document())
         if len(question.together) > 1:
             joint.append(_joint(question))
-        # Where one question alone is exported, the anchor may stand without the
-        # question that it corrects.
-        if question.anchor_of in mechanisms:
-            anchors.append(_anchor(question))
     document["questions"] = laws
     # What a survey does not have is left out of its file.
     if survey.groups:
@@ -329,8 +328,6 @@ def parameters_from_mechanisms(
         document["groups"] = groups
     if joint:
         document["joint"] = joint
-    if anchors:
-        document["anchors"] = anchors
     if drawing is not None:
         document["drawn"] = drawing.document()
     if survey.limits != "people asked":
@@ -352,13 +349,9 @@ def _answers(part: Question) -> Document:
     return answers
 
 
-def _anchor(question: Question) -> Document:
-    """An anchor, the question that it is one of, and the answer that is true of everybody."""
-    return {
-        "question": question.name,
-        "of": question.anchor_of,
-        "known": getattr(question, "known", ""),
-    }
+def _anchor(question: Question) -> Anchor:
+    """An anchor, as the question has it that it is the anchor of."""
+    return Anchor(name=question.name, known=getattr(question, "known", ""))
 
 
 def _group(survey: Survey, name: str, values: GroupValues) -> Document:
@@ -420,6 +413,11 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     """
     if question is not None:
         planned = plan.question(question)
+        anchored = planned.question.anchor_of
+        if anchored is not None:
+            remedy = f"Export {anchored!r}: a report has both."
+            allowed = "a question that is no anchor"
+            raise InputError("question", question, allowed, remedy)
         return parameters_from_mechanisms(
             survey=plan.survey,
             mechanisms={planned.name: planned.law},
@@ -431,6 +429,9 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     questions = []
     mechanisms = {}
     for planned in plan.questions:
+        # An anchor is a part of its question, with the same mechanism.
+        if planned.question.anchor_of is not None:
+            continue
         names.append(planned.name)
         fractions.append(planned.part.fraction)
         questions.append(planned.deployed)
@@ -460,7 +461,8 @@ def check_writable(
     """
     from planner.survey.choices import SampledChoice
 
-    names = [asked.name for asked in survey.questions]
+    # An anchor is written with the question that it is the anchor of.
+    names = [asked.name for asked in survey.questions if asked.anchor_of is None]
     if question is not None and question not in names:
         remedy = "Ask for one of the survey's."
         raise InputError.unknown("question", question, names, remedy)
@@ -524,7 +526,7 @@ def make_vectors(parameters: Parameters) -> Document:
     """
     vectors: list[Document] = []
     for law in parameters.questions:
-        for i, answer in enumerate(law.asked.examples()):
+        for i, answer in enumerate(law.examples()):
             for prefix in _PREFIXES:
                 seed = f"{law.name} {i} {prefix.hex()}"
                 for number in law.shape.rounds:
@@ -562,7 +564,7 @@ def _vector(
         taken += size
         return bytes(entropy[start:taken])
 
-    code = law.asked.code(answer)
+    code = law.code(answer)
     report = law.output(law.draw(code, source), code, number)
     vector = {"question": law.name, "answer": answer, "entropy": entropy[:taken].hex()}
     if number is not None:

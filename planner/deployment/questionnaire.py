@@ -85,6 +85,11 @@ def questionnaire(
     (True, False, True)
     """
     laws = parse_parameters(parameters).questions
+    worded = {}
+    for law in laws:
+        worded[law.name] = _worded(survey, law.name, law)
+        if law.anchor is not None:
+            worded[law.anchor.name] = _worded(survey, law.anchor.name, law)
     style = _asset("page.css")
     script = _script()
     words = _words(survey.language)
@@ -94,8 +99,8 @@ def questionnaire(
         "round": _round(laws, round_number),
         "preview": preview,
         "thanks": survey.thanks,
-        "shuffled": any(q.anchor_of is not None for q in survey.questions),
-        "questions": {law.name: _worded(survey, law) for law in laws},
+        "shuffled": any(law.anchor is not None for law in laws),
+        "questions": worded,
     }
     # The page may speak with one address, and not at all where nothing is to be sent.
     connected = "'none'"
@@ -128,19 +133,19 @@ def questionnaire(
     )
 
 
-def _worded(survey: Survey, law: Law) -> Document:
-    """How a question and its answers are worded."""
+def _worded(survey: Survey, name: str, law: Law) -> Document:
+    """How the question or anchor of that name, which is asked by a law, is worded."""
     questions = {question.name: question for question in survey.questions}
-    question = questions.get(law.name)
+    question = questions.get(name)
     if question is None:
         what = "question of the parameters"
         remedy = "Name the survey that these parameters were planned from."
-        raise InputError.unknown(what, law.name, tuple(questions), remedy)
+        raise InputError.unknown(what, name, tuple(questions), remedy)
     worded: Document = {"ask": question.ask or question.name}
     items = _items(law)
     if not _is_of(question, law):
         remedy = "Export the parameters again, or name the survey that they are of."
-        reason = f"the answers of {law.name!r} are not those of the survey"
+        reason = f"the answers of {name!r} are not those of the survey"
         raise InputError.because("parameters", reason, remedy)
     if question.levels:
         count = question.plain_levels.total

@@ -9,13 +9,12 @@ weights of the reports then have the means ``E[T*] = g + (1 - g) u`` of the know
 
 With ``dp_a / d(mean T_a) = 1 / g`` and ``dp_a / dg = (u - p_a) / g`` the delta method gives
 
-    Var p_a = (Var(mean T_a) + (u - p_a)^2 Var g + 2 (u - p_a) Cov) / g^2,
+    Var p_a = (Var(mean T_a) + (u - p_a)^2 Var g + 2 (u - p_a) Cov(mean T_a, g)) / g^2,
 
-where ``Cov`` is that of ``mean T_a`` and ``g``. Reports are not linked, so that it is not seen.
-Where each person attends to both questions or to neither, it is ``g (1 - g) (p_a - u) / n``, and
-the last term ``-2 g (1 - g) (u - p_a)^2 / (n g^2)``: never above 0. Where people attend to each on
-their own it is 0. It is left out: errors are then right in the second case and too large in the
-first. Source: Atsusaka and Stevenson (Political Analysis 2023), for two answers.
+``Cov(mean T_a, g) = Cov(mean T_a, mean T*) / (1 - u)``. A report has both, so that this covariance
+is seen, whatever it is: where each person attends to both questions or to neither it is
+``g (1 - g) (p_a - u) / n``, and the last term is never above 0; where people attend to each on
+their own it is 0. Source: Atsusaka and Stevenson (Political Analysis 2023), for two answers.
 """
 
 from __future__ import annotations
@@ -67,23 +66,42 @@ class Attention:
         """Whether the share is told apart from 0: else there is nothing to correct by."""
         return self.limits(confidence)[0] > 0
 
-    def corrected(self, shares: Array, standard_errors: Array) -> tuple[Array, Array]:
+    def corrected(
+        self, shares: Array, standard_errors: Array, covariances: Array
+    ) -> tuple[Array, Array]:
         """Shares of the answers among people if all attended, and their errors.
 
-        ``shares`` and ``standard_errors`` are those of people drawn at random, as reported. A share
-        of attention above 1 is noise, and corrects nothing.
+        Parameters
+        ----------
+        shares, standard_errors:
+            Of people drawn at random, as reported: ``mean T_a`` and its error.
+        covariances:
+            Of each ``mean T_a`` with ``mean T*``, the share of the known answer. One that these
+            errors do not allow, as both are estimated, counts as the nearest that they do.
+
+        A share of attention above 1 is noise, and corrects nothing.
 
         Examples
         --------
-        The data of R's package cWise: 2,000 people, a crosswise question at .15.
+        The data of R's package cWise: 2,000 people, two crosswise questions at .15. 573 reports
+        support the answer, 1,541 the known one, 425 both.
 
-        >>> attention = Attention.of_anchor(0.88643, 0.013435, answers=2)
-        >>> shares, errors = attention.corrected(np.array([0.195]), np.array([0.014446]))
-        >>> shares.round(4).tolist(), errors.round(4).tolist()
-        ([0.1054], [0.0232])
+        >>> a, b = 0.85, 0.15
+        >>> supporting = np.array([573, 1541]) / 2000
+        >>> shares = (supporting - b) / (a - b)
+        >>> errors = np.sqrt(supporting * (1 - supporting) / 2000) / (a - b)
+        >>> covariance = (425 / 2000 - supporting.prod()) / 2000 / (a - b) ** 2
+        >>> attention = Attention.of_anchor(shares[1], errors[1], answers=2)
+        >>> corrected = attention.corrected(shares[:1], errors[:1], np.array([covariance]))
+        >>> [numbers.round(4).tolist() for numbers in corrected]
+        [[0.1054], [0.0227]]
         """
         g = min(self.share, 1.0)
         corrected = (shares - (1 - g) * self.even) / g
-        spread = np.square(self.even - corrected) * self.standard_error**2
-        variance = (np.square(standard_errors) + spread) / g**2
-        return corrected, np.sqrt(variance)
+        most = standard_errors * self.standard_error  # Cauchy and Schwarz
+        with_attention = np.clip(covariances / (1 - self.even), -most, most)
+        gap = self.even - corrected  # u - p_a
+        variance = np.square(standard_errors)
+        variance = variance + np.square(gap) * self.standard_error**2
+        variance = variance + 2 * gap * with_attention
+        return corrected, np.sqrt(np.maximum(variance, 0.0)) / g

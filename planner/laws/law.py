@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from planner.errors import InputError, VerificationError
+from planner.laws.anchor import ANCHOR_FORM, Anchor
 from planner.laws.answers import (
+    Answer,
     Asked,
     Code,
     Item,
@@ -88,6 +91,9 @@ class Law:
         The way of asking, and the form of report.
     again:
         The rounds of a question that is asked again; each person's one report is of one of them.
+    anchor:
+        The anchor of the question: an answer is then a pair, of the question and of the anchor,
+        and a report has the bytes of both.
     """
 
     name: str
@@ -95,6 +101,7 @@ class Law:
     asked: Asked
     shape: Shape
     again: Rounds | None = None
+    anchor: Anchor | None = None
 
     @classmethod
     def read(cls, question: Document, halves: Halves, label: str = "question") -> Self:
@@ -130,6 +137,7 @@ class Law:
             asking = asked.read(question)
             form = shape.read(question, asking.levels)
             form.check(asking.counts_as())
+            anchor = _anchor_of(question, asking)
         # Errors of a part name the question; what each says, and its remedy, stays.
         except VerificationError as error:
             raise VerificationError(
@@ -141,7 +149,12 @@ class Law:
                 error.argument + where, reason, error.remedy
             ) from error
         return cls(
-            question["name"], question["mechanism"], asking, form, Rounds.read(question)
+            name=question["name"],
+            mechanism=question["mechanism"],
+            asked=asking,
+            shape=form,
+            again=Rounds.read(question),
+            anchor=anchor,
         )
 
     def document(self) -> Document:
@@ -156,6 +169,8 @@ class Law:
         document = header | self.asked.document() | self.shape.document()
         if self.again is not None:
             document["rounds"] = self.again.document()
+        if self.anchor is not None:
+            document["anchor"] = self.anchor.document()
         return document
 
     @property
@@ -183,11 +198,15 @@ class Law:
     @property
     def size(self) -> int:
         """Bytes of a report."""
-        return self.shape.size + self.blanks
+        answers = 1 if self.anchor is None else 2
+        return answers * self.shape.size + self.blanks
 
     @property
     def cells(self) -> int:
         """Sums that a collector keeps, of all rounds together."""
+        if self.anchor is not None:
+            # How many reports there are, and their sums, by what the anchor's report adds.
+            return self.shape.addends * (1 + self.shape.cells)
         rounds = 1 if self.again is None else self.again.count
         return rounds * (self.shape.cells + self.blanks)
 
@@ -196,9 +215,50 @@ class Law:
         """Realised and demanded budgets."""
         return self.shape.pairs()
 
+    def code(self, answer: Answer) -> Code:
+        """The answer, checked, as :meth:`draw` takes it: a pair where there is an anchor.
+
+        InputError if it is none.
+        """
+        if self.anchor is None:
+            return self.asked.code(answer)
+        if not isinstance(answer, list | tuple) or len(answer) != 2:
+            anchor = self.anchor.name
+            given = f"of type {type(answer).__name__}"
+            allowed = (
+                f"a list of two answers, to {self.name!r} and to its anchor {anchor!r}"
+            )
+            raise InputError(
+                "answer", given, allowed, "Give both: one report has both."
+            )
+        of_question, of_anchor = answer
+        return self.asked.code(of_question), self.asked.code(of_anchor)
+
+    def answer(self, code: Code) -> Answer:
+        """The answer that has this code, as :meth:`code` takes it."""
+        if self.anchor is None:
+            return self.asked.answer(code)
+        of_question, of_anchor = code
+        return [self.asked.answer(of_question), self.asked.answer(of_anchor)]
+
+    def examples(self) -> Iterator[Answer]:
+        """Answers that a conformance test should try: first, middle, last, none."""
+        if self.anchor is None:
+            yield from self.asked.examples()
+            return
+        for example in self.asked.examples():
+            yield [example, self.anchor.known]
+        # Somebody who does not attend may give any answer to the anchor.
+        yield [self.anchor.known, next(self.asked.examples())]
+
     def draw(self, code: Code, source: Source) -> bytes:
-        """All randomness of one person whose answer was checked by ``asked.code``."""
-        return self.shape.draw(self.asked.own(code, source), source)
+        """All randomness of one person whose answer was checked by :meth:`code`."""
+        if self.anchor is None:
+            return self.shape.draw(self.asked.own(code, source), source)
+        drawn = b""
+        for part in code:
+            drawn += self.shape.draw(self.asked.own(part, source), source)
+        return drawn
 
     def output(self, drawn: bytes, code: Code, round_number: int | None) -> bytes:
         """The report of a round; where there are no rounds, what was drawn."""
@@ -221,4 +281,20 @@ def question_form(asked: type[Asked], shape: type[Shape]) -> Document:
     form["properties"] |= asked.optional
     if shape.rounds == (None,):
         form["properties"]["rounds"] = ROUNDS_FORM  # which may be left out
+    if asked.name == Item.name:
+        form["properties"]["anchor"] = ANCHOR_FORM
     return form
+
+
+def _anchor_of(question: Document, asked: Asked) -> Anchor | None:
+    """The anchor of a question of the right form; InputError if it does not fit."""
+    anchor = Anchor.read(question)
+    if anchor is None:
+        return None
+    if "rounds" in question:
+        raise unfit("anchor", anchor.name, "left out of a question in rounds")
+    try:
+        asked.code(anchor.known)
+    except InputError:
+        raise unfit("known", anchor.known, "an answer of the question") from None
+    return anchor

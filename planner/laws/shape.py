@@ -94,6 +94,14 @@ class Shape(LawPart, ABC):
         """Sums that a collector keeps, of all rounds together."""
 
     @property
+    def addends(self) -> int:
+        """How many numbers what a report adds to the count of one element can be.
+
+        Two where a report supports an element or does not.
+        """
+        return 2
+
+    @property
     def people_needed(self) -> tuple[int, ...]:
         """How many must have each answer for what is promised of released estimates.
 

@@ -134,6 +134,10 @@ class Sides(Shape):
         )  # a collector counts type by type
 
     @property
+    def addends(self) -> int:
+        return 2 * len(self.types)  # of each type, an element on the low or high side
+
+    @property
     def size(self) -> int:
         return self._type_bytes + octets(self.levels.elements)
 

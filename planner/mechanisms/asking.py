@@ -536,6 +536,15 @@ class CollectedLaw(Law):
 
     def draw_many(self, codes: Sequence[Code], words: Words) -> list[Reports]:
         """Reports of checked answers for each round; the client's law, drawn in bulk."""
+        if self.anchor is None:
+            return self._drawn(codes, words)
+        # A pair of answers a person, and both reports side by side.
+        of_question = self._drawn([code for code, _ in codes], words)
+        of_anchor = self._drawn([code for _, code in codes], words)
+        return [np.hstack([of_question[0], of_anchor[0]])]
+
+    def _drawn(self, codes: Sequence[Code], words: Words) -> list[Reports]:
+        """Reports of answers to the question, or to its anchor, for each round."""
         elements = self.asked.own_many(codes, words)
         return self.shape.draw_many(elements, words)
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.arrays import Array, Whole
+from planner.arrays import Array, Flags, Whole
 from planner.estimates.channel import wanted_estimates
 from planner.estimates.counts import SupportEstimates
 from planner.estimates.report_law import ReportLaw
@@ -37,6 +37,7 @@ from planner.mechanisms.counting import (
     PackedCounter,
     Reports,
     SumCounter,
+    bit_of,
     require_below,
 )
 from planner.mechanisms.sampling_privacy import DieEstimates, SamplingPrivacy
@@ -104,6 +105,20 @@ class Collected(Shape):
         mean_squares = noise + shares * (1 + signal)
         return np.asarray((sums * mean_squares) @ sums.T)
 
+    def addends_of(self, element: int) -> Array:
+        """The numbers that a report may add to the count of an element, shape ``(addends,)``.
+
+        Here ``-b / (a - b)`` if it does not support the element, ``(1 - b) / (a - b)`` if it does.
+        """
+        own_chances, other_chances = self.chances
+        a = own_chances[element]
+        b = other_chances[element]
+        return np.array([-b, 1 - b]) / (a - b)
+
+    def addend_numbers(self, rows: Reports, element: int) -> Whole:
+        """Which of :meth:`addends_of` each of some checked reports adds, shape ``(n,)``."""
+        raise NotImplementedError
+
     def weight_squares(self, counted: Aggregate) -> Array:
         """``sum T_k^2`` over the reports, ``T_k`` what each adds to the count of element ``k``.
 
@@ -139,6 +154,9 @@ class BitsCollected(bits.Bits, Collected):
         b = np.array(other_thresholds, dtype=np.uint32)
         reports = draw_reports(elements, a, b, words)
         return [as_bytes(reports)]
+
+    def addend_numbers(self, rows: Reports, element: int) -> Whole:
+        return bit_of(rows.view("<u8"), element)
 
 
 class RowsCollected(rows.Rows, Collected):
@@ -202,14 +220,23 @@ class HashCollected(hashing.Hash, Collected):
         items = np.arange(self.levels.total, dtype=np.uint32)
 
         def support(part: slice, _: int) -> Whole:
-            seeds = pairs[part, 0, None]
-            reported = pairs[part, 1, None]
-            hashed = xxh32(items, seeds) % np.uint32(self.values)  # (reports, items)
-            return np.sum(hashed == reported, axis=0)
+            return np.sum(self._supported(pairs[part], items), axis=0)
 
         chunk = rows_at_once(_CHUNK_CELLS, self.levels.total)
         by_chunk = map_rows(support, len(pairs), chunk)
         return np.asarray(np.sum(by_chunk, axis=0))
+
+    def _supported(self, pairs: NDArray[np.uint32], items: NDArray[np.uint32]) -> Flags:
+        """Whether each report, a seed and a value, supports each item, ``(reports, items)``."""
+        seeds = pairs[:, 0, None]
+        reported = pairs[:, 1, None]
+        hashed = xxh32(items, seeds) % np.uint32(self.values)
+        return np.asarray(hashed == reported)
+
+    def addend_numbers(self, rows: Reports, element: int) -> Whole:
+        pairs = rows.view("<u4").astype(np.uint32)
+        item = np.array([element], dtype=np.uint32)
+        return self._supported(pairs, item)[:, 0].astype(np.int64)
 
 
 class DieCollected(die.Die, Collected):

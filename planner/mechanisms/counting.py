@@ -53,6 +53,19 @@ def unpack(reports: Packed, items: int) -> NDArray[np.uint8]:
     return np.unpackbits(octets, axis=1, bitorder="little", count=items)
 
 
+def bit_of(reports: Packed, item: int) -> Whole:
+    """The bit of one item in each report, 0 or 1, shape ``(n,)``.
+
+    Examples
+    --------
+    >>> bit_of(pack(np.array([[1, 0, 1], [0, 0, 1]])), 0).tolist()
+    [1, 0]
+    """
+    shift = np.uint64(item % 64)
+    bits = (reports[:, item // 64] >> shift) & np.uint64(1)
+    return bits.astype(np.int64)
+
+
 def require_inside(rows: Packed, bits: int, first: int = 0) -> None:
     """InputError naming the first report with a bit beyond ``bits``; ``first`` is row 0's."""
     if bits % 64:

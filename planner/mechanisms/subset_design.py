@@ -23,6 +23,7 @@ from planner.mechanisms.counting import (
     Packed,
     Reports,
     SidesCounter,
+    bit_of,
     level_bits,
     words_for,
 )
@@ -104,6 +105,18 @@ class SidesCollected(sides.Sides, Collected):
         if len(self.types) == 1:  # its number says nothing and is not sent
             reports = reports[:, 1:]
         return [as_bytes(reports)]
+
+    def addends_of(self, element: int) -> Array:
+        group = self._group[self.bits[element]]
+        return np.asarray(self.estimator[:, group].ravel())  # type by type: low, high
+
+    def addend_numbers(self, rows: Reports, element: int) -> Whole:
+        words = rows.view("<u8")
+        types: Whole = np.zeros(len(words), dtype=np.int64)
+        if len(self.types) > 1:
+            types = words[:, 0].astype(np.int64)
+            words = words[:, 1:]
+        return 2 * types + bit_of(words, int(self.bits[element]))
 
     @cached_property
     def bits(self) -> Whole:

@@ -22,8 +22,8 @@ class AnchorCost:
     question, known:
         The question that it is the anchor of, and the answer that is true of everybody.
     as_exact_as:
-        By the share of people who attend: how many people, all attentive and without a correction,
-        would make a rare answer as exact as the corrected one is.
+        By the share of people who attend, to both questions or to neither: how many people, all
+        attentive and without a correction, would make a rare answer as exact as the corrected one.
     """
 
     question: str
@@ -34,9 +34,11 @@ class AnchorCost:
 def anchor_cost(plan: QuestionPlan) -> AnchorCost | None:
     """The cost of an anchor; None of other questions, and where its law is not known by level.
 
-    With ``u = 1/d`` a corrected share of 0 has the variance ``(v((1 - g) u) + u^2 v*) / (n g^2)``,
-    ``v* = v(g + (1 - g) u) / (1 - u)^2`` that of ``g``; without a correction and all attentive it
-    is ``v(0) / n``. See :mod:`planner.estimates.attention`.
+    For people who attend to both questions or to neither. With ``u = 1/d`` a corrected share of 0
+    has the variance ``(v((1 - g) u) + u^2 v* - 2 u^2 g (1 - g)) / (n g^2)``, where
+    ``v* = v(g + (1 - g) u) / (1 - u)^2`` is that of ``g``, and ``-g (1 - g) u`` the covariance of
+    the two. Without a correction and all attentive it is ``v(0) / n``. See
+    :mod:`planner.estimates.attention`.
     """
     question = plan.question
     law = plan.planned.law
@@ -59,7 +61,9 @@ def anchor_cost(plan: QuestionPlan) -> AnchorCost | None:
             noise[level_of_known], signal[level_of_known], attentive + by_chance
         )
         of_attention = of_known / (1 - even) ** 2  # v*
-        corrected = (of_answer + even**2 * of_attention) / attentive**2
+        covariance = -attentive * (1 - attentive) * even  # of both
+        corrected = of_answer + even**2 * of_attention + 2 * even * covariance
+        corrected = corrected / attentive**2
         # Of the level that loses the most, rounded down.
         least_exact = float((noise / corrected).min())
         people[attentive] = int(plan.part.people * least_exact)

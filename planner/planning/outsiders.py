@@ -38,6 +38,7 @@ class OutsiderView:
     standard error.
     ``moves`` says the same of all kinds, a report counted alone. Of those who ``drawn``
     by lot report, the ``shuffled`` guarantee counts as many as there are but for a part of delta.
+    Where the question is ``anchored`` it counts people who all say the same to its anchor.
     """
 
     question: str
@@ -52,6 +53,7 @@ class OutsiderView:
     moves: FalseReports | None
     drawn: bool
     rounds: Rounds | None
+    anchored: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

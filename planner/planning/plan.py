@@ -191,6 +191,7 @@ class SurveyPlan(WithDataFrame):
         smallest_group = 1.0
         for shares in self.survey.group_shares.values():
             smallest_group *= min(shares.values())
+        anchored = {question.question.anchor_of for question in self.questions}
         views = []
         left_out = []
         moves_of_others = {}
@@ -199,7 +200,7 @@ class SurveyPlan(WithDataFrame):
                 continue  # what its true answer is, everybody knows
             view = question.outsiders(delta, smallest_group)
             if view is not None:
-                views.append(view)
+                views.append(replace(view, anchored=question.name in anchored))
                 continue
             left_out.append(question.name)
             moves = question.moves

@@ -265,10 +265,11 @@ def anchor_sentence(question: QuestionPlan) -> str:
     whole, fewer = cost.as_exact_as.items()
     return (
         f"The anchor of {cost.question!r}: {cost.known!r} is true of everybody, so that it "
-        "spends no budget and shows how many people attend. Corrected by it, rare answers are as "
-        f"exact as {whole[1]:,} of {question.part.people:,} people would make them if "
-        f"all attend, {fewer[1]:,} if {percent(fewer[0])} do. Who answers {cost.question!r} here "
-        "by mistake reports it twice."
+        "spends no budget and shows how many people attend. One report has both answers: it tells "
+        "whether somebody seems to attend, and no more of the other answer. Corrected by it, rare "
+        f"answers are as exact as {whole[1]:,} of {question.part.people:,} people would make them "
+        f"if all attend, {fewer[1]:,} if {percent(fewer[0])} do, to both questions or to neither. "
+        f"Who answers {cost.question!r} here by mistake reports it twice."
     )
 
 

@@ -439,6 +439,9 @@ def view_sentences(view: OutsiderView) -> list[str]:
     if rounds is not None and rounds.changes is not None:
         hidden = "Who changes hides only among those who change in the same rounds."
         condition = f"{condition[:-1]}, and while answers stay. {hidden}"
+    if view.anchored:
+        hidden = "Who attends hides only among those who do, as its anchor shows."
+        condition = f"{condition} {hidden}"
     sentences = [
         "After one report, seen with its sender, a guess between two answers, both as likely "
         f"before, is right for at most {_right_at_most(local)} of 100 people (epsilon "

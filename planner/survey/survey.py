@@ -169,9 +169,17 @@ class Survey(Description):
             if question.rounds is None and question.anchor_of is None:
                 fitting[question.name] = question
         settled = []
+        anchored = set[str]()
         for i, question in enumerate(self.questions):
             if question.anchor_of is not None:
+                if question.anchor_of in anchored:
+                    remedy = "Ask another question with an anchor of its own."
+                    allowed = "a question that no other is the anchor of"
+                    raise wrong(
+                        question.anchor_of, allowed, remedy, "question", i, "anchor"
+                    )
                 settled.append(self._anchored(i, question, fitting))
+                anchored.add(question.anchor_of)
             else:
                 settled.append(question)
         # The model is frozen for its users; here it is still being made.

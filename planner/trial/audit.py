@@ -22,12 +22,13 @@ import numpy as np
 
 from planner.arguments import finite, whole_number
 from planner.arrays import Whole
-from planner.deployment.bulk import column_of
+from planner.deployment.bulk import anchor_columns, answers_of, column_of
 from planner.deployment.client.client import Report
+from planner.deployment.collecting.engines import counter as counter_of
 from planner.deployment.collecting.reports import read_line, rows_of
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.laws.answers import Answer, Code
+from planner.laws.answers import LEFT_OUT, Answer, Code
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Reports
@@ -173,12 +174,16 @@ def answers_in(
 
     FileError if it cannot be read, or holds more than 50 different answers or what is none.
     """
-    file = AnswerFile(data, [column_of(law, survey)], reading)
-    answers = dict.fromkeys(file.given())
+    columns = [column_of(law, survey), *anchor_columns([law], survey)]
+    file = AnswerFile(data, columns, reading)
+    answers: dict[Code, None] = {}  # each once, in their order
+    for block in file.blocks():
+        (codes,) = answers_of([law], block)
+        answers |= dict.fromkeys(code for code in codes if code is not LEFT_OUT)
     if len(answers) > _MOST_ASKED:
         reason = f"has {len(answers):,} different answers, and at most {_MOST_ASKED} are asked"
         raise FileError(data, reason, "Give some of its rows.")
-    return [law.asked.answer(code) for code in answers], file.said
+    return [law.answer(code) for code in answers], file.said
 
 
 class _Malformed(Exception):
@@ -199,9 +204,9 @@ class _Attempt:
         self.name = law.name
         self._law = law
         self._hash = parameters.hash
-        self.asked = asked or _different(law.asked.examples())
+        self.asked = asked or _different(law.examples())
         # Refuses what is no answer, before the client is started.
-        self._codes = [law.asked.code(answer) for answer in self.asked]
+        self._codes = [law.code(answer) for answer in self.asked]
         if len(self._codes) < 2 or len(_different(self._codes)) < len(self._codes):
             allowed = "two or more that differ"
             raise InputError("answers", self.asked, allowed, "Name others.")
@@ -330,7 +335,7 @@ class _Attempt:
         # bit and cell keeps its chance.
         features = [np.array([odd.sum()])]
         for reports in (rows, rows[odd]):
-            counter = self._law.shape.counter()
+            counter = counter_of(self._law)
             if len(reports):
                 counter.add(np.ascontiguousarray(reports))
             features.append(_ones(reports))

@@ -67,6 +67,13 @@ SMOKES = Categorical(
 JOINT = ONE.replacing(
     questions=(*ONE.questions, SMOKES, Joint("both", ("colour", "smokes")))
 )
+ANCHORED = ONE.replacing(
+    questions=(
+        *ONE.questions,
+        SMOKES,
+        Categorical("check", anchor="smokes", known="no", ask="Do you smoke asleep?"),
+    )
+)
 PAIN = Ordinal("pain", all_of("much", "none", "some"), order=("none", "some", "much"))
 SCALES = ONE.replacing(
     questions=(*ONE.questions, PAIN, Joint("both", ("colour", "pain")))
@@ -230,6 +237,53 @@ def test_a_joint_question_is_asked_as_its_parts_and_sends_one_report(person, hos
     press(page, "Send")
     heading(page, "Thank you")
     assert [json.loads(line)["question"] for line in host.lines] == ["both"]
+
+
+def test_an_anchor_is_asked_by_itself_and_goes_into_the_report_of_its_question(
+    person, host, tmp_path
+):
+    page = opened(person, host.page(made(ANCHORED)))
+    asked = page.locator("legend").all_inner_texts()
+    assert sorted(asked) == ["Do you smoke asleep?", "Do you smoke?", "colour"]
+    page.get_by_role("group", name="colour").get_by_label("green").check()
+    page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
+    press(page, RANDOMISE)
+    expect(page.get_by_text("Choose an answer, or say").last).to_be_visible()
+    page.get_by_role("group", name="Do you smoke asleep?").get_by_label("Never").check()
+    press(page, RANDOMISE)
+    heading(page, "What will be sent")
+    for text in ("Do you smoke?", "Do you smoke asleep?"):
+        heading(page, text)
+    assert page.locator("section").count() == 2
+    press(page, "Send")
+    heading(page, "Thank you")
+    assert sorted(json.loads(line)["question"] for line in host.lines) == [
+        "colour",
+        "smokes",
+    ]
+    page.reload()
+    expect(page.get_by_text("Do you smoke?; Do you smoke asleep?")).to_be_visible()
+    files = tmp_path / "params.json", tmp_path / "reports.jsonl"
+    files[0].write_bytes(parameters_of(ANCHORED))
+    files[1].write_text("".join(f"{line}\n" for line in host.lines))
+    assert "attentive people" in shown("aggregate", *files)
+    assert person.complaints == []
+
+
+def test_who_leaves_out_an_anchor_leaves_out_its_question(person, host):
+    page = opened(person, host.page(made(ANCHORED)))
+    page.get_by_role("group", name="colour").get_by_label("green").check()
+    page.get_by_role("group", name="Do you smoke?").get_by_label("yes").check()
+    skipped = page.get_by_role("group", name="Do you smoke asleep?")
+    skipped.get_by_label("I would rather not say").check()
+    press(page, RANDOMISE)
+    expect(
+        page.get_by_text("Left out: Do you smoke?; Do you smoke asleep?")
+    ).to_be_visible()
+    press(page, "Send")
+    heading(page, "Thank you")
+    assert [json.loads(line)["question"] for line in host.lines] == ["colour"]
+    assert person.complaints == []
 
 
 def test_a_scale_of_a_joint_question_is_asked_in_its_order(person, host):

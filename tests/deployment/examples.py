@@ -70,6 +70,10 @@ ANSWERS = {
     "sampled": "v",
     "one-sided": "HIV",
     "design one-sided": "x",
+    "anchored": "flu",
+    "check": "x",
+    "design anchored": "cold",
+    "check design": "HIV",
 }
 
 
@@ -104,6 +108,10 @@ def every_mechanism():
             ),
             sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
         ),
+        Categorical("anchored", LEVELS),
+        Categorical("check", anchor="anchored", known="x"),
+        Categorical("design anchored", LEVELS, "avg"),
+        Categorical("check design", anchor="design anchored", known="flu"),
     ]
     survey = Survey("every mechanism", 1000, tuple(questions))
     most = set_design(
@@ -132,9 +140,11 @@ def every_mechanism():
         ),
         "order": plan_survey(Survey("s", 9, (ORDERED,))).questions[0].law,
         "cells": plan_survey(Survey("s", 9, (CELLS,))).questions[0].law,
-        "one-sided": solve(questions[-3].policy),
-        "design one-sided": best_design(questions[-2].policy),
-        "sampled": plan_sampling(questions[-1], survey.users).law,
+        "one-sided": solve(questions[-7].policy),
+        "design one-sided": best_design(questions[-6].policy),
+        "sampled": plan_sampling(questions[-5], survey.users).law,
+        "anchored": solve(questions[-4].policy),
+        "design anchored": best_design(questions[-2].policy),
     }
     return survey, mechanisms
 

@@ -55,7 +55,7 @@ def replay(law, vector):
         left = left[count:]
         return data
 
-    code = law.asked.code(vector["answer"])
+    code = law.code(vector["answer"])
     report = law.draw(code, source)
     assert not left, f"{len(left)} bytes are left over"
     return law.output(report, code, vector.get("round"))

@@ -85,7 +85,8 @@ def test_a_survey_without_a_mechanism_or_an_acknowledgement_is_not_written():
     del mechanisms["sampled"]
     with refused("mechanisms"):
         parameters_from_mechanisms(survey, mechanisms)
-    question = survey.questions[-1]
+    by_name = {question.name: question for question in survey.questions}
+    question = by_name["sampled"]
     silent = question.replacing(sampling=question.sampling.replacing(acknowledged=None))
     with refused("acknowledged"):
         plan_sampling(silent, survey.users).law  # noqa: B018

@@ -265,7 +265,7 @@ def test_draws_in_bulk_follow_the_law(name):
         else:
             taken = elements[:, 0]
         *_, rows = collector.shape.draw_many(taken, words)
-        assert rows.shape == (MANY, device.size)
+        assert rows.shape == (MANY, device.shape.size)
         counter = collector.shape.counter()
         counter.add(rows)  # the strict parser takes them all
         assert follows(list(map(bytes, rows)), question, true_input) == (True, False)
@@ -317,16 +317,16 @@ def test_as_many_words_for_every_answer(name):
     """But for words that a choice rejects, which depend on the type of a report alone."""
     question, device, _ = laws(name)
     taken = []
-    for answer in device.asked.examples():
+    for answer in device.examples():
         given = []  # and words of zeros: no choice rejects them, the first type
         device.draw(
-            device.asked.code(answer),
+            device.code(answer),
             lambda n, given=given: given.append(n) or bytes(n),
         )
         taken.append(sum(given))
     assert len(set(taken)) == 1, question["law"]
     with refused("The source of entropy failed", kind=VerificationError):
-        device.draw(device.asked.code(answer), lambda count: bytes(count - 1))
+        device.draw(device.code(answer), lambda count: bytes(count - 1))
 
 
 def test_a_set_is_about_each_of_its_items_alike():
@@ -431,7 +431,7 @@ def test_what_no_answer_gives_is_refused_with_its_number(name):
 def test_laws_travel_to_workers_without_what_was_worked_out(name):
     _, device, collector = laws(name)
     plain = len(pickle.dumps(device))
-    device.draw(device.asked.code(next(device.asked.examples())), source_of(1))
+    device.draw(device.code(next(device.examples())), source_of(1))
     assert len(pickle.dumps(device)) == plain
     again = pickle.loads(pickle.dumps(collector))  # noqa: S301
     assert again == collector

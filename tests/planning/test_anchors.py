@@ -4,13 +4,21 @@ import numpy as np
 import pytest
 
 from planner.deployment.collecting.attending import ATTENTION, CORRECTED
+from planner.deployment.collecting.engines import counter
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.parameters import parse_parameters, survey_parameters
+from planner.deployment.parameters import (
+    check_writable,
+    parse_parameters,
+    survey_parameters,
+)
 from planner.deployment.questionnaire import questionnaire
+from planner.laws.anchor import Anchor
+from planner.mechanisms.words import seeded_words
 from planner.planning.anchors import anchor_cost
 from planner.planning.plan import plan_survey
 from planner.show.json import plan_json
 from planner.show.plan import anchor_sentence
+from planner.show.promises import view_sentences
 from planner.survey.survey import survey_from_text, survey_text
 from tests.refusals import refused
 
@@ -62,6 +70,9 @@ def test_an_anchor_spends_nothing_and_takes_no_share():
     assert anchor.part.share == question.part.share < 1
     assert anchor.law.shape == question.law.shape
     assert with_anchor.outsiders().epsilon == without.outsiders().epsilon
+    anchored, other = with_anchor.outsiders().questions
+    assert "hides only among those who do" in " ".join(view_sentences(anchored))
+    assert "hides only among those who do" not in " ".join(view_sentences(other))
 
 
 def test_a_file_with_an_anchor_is_read_and_written():
@@ -101,7 +112,10 @@ def test_a_plan_says_how_many_people_an_anchor_costs():
 
 
 def test_people_told_of_are_those_of_draws():
-    """Corrected shares of 3,000 draws: their spread within 7 % but once in 10 million (5.4 sd)."""
+    """Corrected shares of 3,000 draws: their spread within 7 % but once in 10 million (5.4 sd).
+
+    People attend to both questions or to neither.
+    """
     plan = plan_survey(survey_from_text(SURVEY))
     _, anchor = plan.questions
     rng = np.random.default_rng(11)
@@ -109,21 +123,25 @@ def test_people_told_of_are_those_of_draws():
     people = 20_000
     law = anchor.planned.law
 
-    def drawn_shares(level, share):
-        """Estimated shares of 3,000 collections of an answer that this share of people gives."""
-        a = law.a[level]
-        b = law.b[level]
-        supports = rng.binomial(people, b + share * (a - b), 3000)
-        return (supports / people - b) / (a - b)
+    def supported(level, share):
+        """Chance that a report supports an answer that so many of these people give."""
+        return law.b[level] + share * (law.a[level] - law.b[level])
 
     # Nobody has "HIV", and all have the known answer; who does not attend gives any of the five.
-    of_rare = drawn_shares(0, (1 - attentive) / 5)
-    of_known = drawn_shares(1, attentive + (1 - attentive) / 5)
-    g = (of_known - 0.2) / 0.8
-    corrected = (of_rare - (1 - g) * 0.2) / g
-    a = law.a[0]
-    b = law.b[0]
-    plain = b * (1 - b) / (a - b) ** 2
+    chances = np.zeros((2, 2))  # of a report of HIV, and of the known answer
+    for size, rare, known in ((attentive, 0.0, 1.0), (1 - attentive, 0.2, 0.2)):
+        of_rare = supported(0, rare)
+        of_known = supported(1, known)
+        chances += size * np.outer([1 - of_rare, of_rare], [1 - of_known, of_known])
+    drawn = rng.multinomial(people, chances.ravel(), size=3000).reshape(-1, 2, 2)
+    supports_rare = drawn[:, 1].sum(axis=1) / people
+    supports_known = drawn[:, :, 1].sum(axis=1) / people
+    signal = law.a - law.b
+    share_of_rare = (supports_rare - law.b[0]) / signal[0]
+    share_of_known = (supports_known - law.b[1]) / signal[1]
+    g = (share_of_known - 0.2) / 0.8
+    corrected = (share_of_rare - (1 - g) * 0.2) / g
+    plain = law.b[0] * (1 - law.b[0]) / signal[0] ** 2
     as_exact_as = plain / corrected.var(ddof=1)
     assert as_exact_as == pytest.approx(anchor_cost(anchor).as_exact_as[0.8], rel=0.14)
 
@@ -134,14 +152,18 @@ def parameters():
 
 
 def collected(parameters, shares, attentive, people=20_000):
+    """Estimates of people who attend to both questions or to neither."""
     rng = np.random.default_rng(5)
-    careless = (1 - attentive) / 5
-    known_answer = np.eye(5)[4]
-    sums = {}
-    for name, truth in (("diagnosis", np.array(shares)), ("check", known_answer)):
-        counts = rng.multinomial(people, attentive * truth + careless)
-        law = parameters.question(name)
-        sums[name, None] = law.draw_aggregate(counts, rng)
+    attends = rng.random(people) < attentive
+    anything = rng.integers(5, size=(2, people))
+    of_question = np.where(attends, rng.choice(5, people, p=shares), anything[0])
+    of_anchor = np.where(attends, 4, anything[1])
+    law = parameters.question("diagnosis")
+    pairs = list(zip(of_question.tolist(), of_anchor.tolist(), strict=True))
+    (rows,) = law.draw_many(pairs, seeded_words(rng))
+    counting = counter(law)
+    counting.add(rows)
+    sums = {("diagnosis", None): counting.sums()}
     return estimates_table(parameters, sums).to_pandas()
 
 
@@ -168,11 +190,27 @@ def test_nobody_who_attends_gives_no_corrected_share(parameters):
 
 
 def test_a_parameter_file_and_a_page_know_of_the_anchor(parameters):
-    assert parameters.anchors == [
-        {"question": "check", "of": "diagnosis", "known": "none of these"}
-    ]
+    (law,) = parameters.questions
+    assert law.anchor == Anchor("check", "none of these")
+    assert law.size == 2 * law.shape.size
     again = parse_parameters(parameters.to_json())
-    assert again.anchors == parameters.anchors
+    assert again.questions == parameters.questions
     survey = survey_from_text(SURVEY)
     page = questionnaire(survey, parameters.to_json().encode(), "https://example.org/r")
     assert '"shuffled": true' in page
+
+
+def test_an_anchor_is_exported_with_its_question():
+    plan = plan_survey(survey_from_text(SURVEY + OTHER))
+    alone = survey_parameters(plan, "diagnosis")
+    assert [law.anchor for law in alone.questions] == [Anchor("check", "none of these")]
+    with refused("question"):
+        survey_parameters(plan, "check")
+    with refused("question"):
+        check_writable(plan.survey, "check")
+
+
+def test_a_question_has_one_anchor():
+    second = SURVEY.partition('[[question]]\nname = "check"')[2]
+    with refused("anchor"):
+        survey_from_text(f'{SURVEY}[[question]]\nname = "second"{second}')

@@ -168,7 +168,8 @@ class Client:
         answer:
             An item's name, or its number where items have no names; for item sets a list
             of them; for a number the number, ``None`` or NaN for no answer; for Sampling
-            Privacy a value's name, ``None`` for none of them.
+            Privacy a value's name, ``None`` for none of them. Of a question with an anchor a list
+            of two: the answer to the question, and the one to its anchor.
         user:
             Needed where each person answers some of the questions, see :meth:`questions_of`.
             If given, the report is remembered for this person for good: asked again,
@@ -197,7 +198,7 @@ class Client:
         law = self._laws[question]
         # The answer is checked before anything is drawn or written, so that a refusal
         # leaves no trace of it in the memory.
-        code = law.asked.code(answer)
+        code = law.code(answer)
         self._check_round(law, user, round_number, changed)
         self._require_drawn(question, user)
         if user is None:

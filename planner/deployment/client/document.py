@@ -315,6 +315,8 @@ def read_questions(
     except InputError as error:
         raise FileError(source, error.reason, EXPORT_REMEDY) from error
     names = [law.name for law in laws]
+    # An anchor is called like no question: files of answers have a column of each.
+    names += [law.anchor.name for law in laws if law.anchor is not None]
     if len(set(names)) < len(names):
         raise FileError(source, "a question name appears twice", EXPORT_REMEDY)
     # Each combination of values of the groups is counted apart.
@@ -384,16 +386,9 @@ def file_form() -> Document:
         "population, as always of a question that is drawn for a person. Left out where those of "
         "other questions are of the people asked.",
     )
-    anchor = schema.record({"question": TEXT, "of": TEXT, "known": TEXT})
-    anchors = schema.described(
-        schema.list_of(anchor),
-        "Questions whose true answer is known to be the same for all, by which shares of another "
-        "one are corrected for people who do not attend. Left out where there is none.",
-    )
     optional = {
         "groups": groups,
         "joint": joint,
-        "anchors": anchors,
         "drawn": DRAWN,
         "limits": limits,
     }

@@ -40,6 +40,7 @@ from planner.deployment.collecting.reports import (
 )
 from planner.errors import InputError
 from planner.limits import REPORTS_REMEDY
+from planner.mechanisms.anchored import AnchoredCounter
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, Counter, Reports
 
@@ -87,6 +88,8 @@ class ActiveCounter:
 
 def counter(law: CollectedLaw) -> Counter:
     """Counts reports of one round."""
+    if law.anchor is not None:
+        return AnchoredCounter(law)
     inner = law.shape.counter()
     if law.blanks:
         return ActiveCounter(inner)

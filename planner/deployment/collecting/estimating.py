@@ -37,6 +37,7 @@ from planner.estimates.rows import (
     smoothed_rows,
 )
 from planner.limits import CONFIDENCE
+from planner.mechanisms.anchored import counts_of_question
 from planner.mechanisms.asking import CollectedLaw, OrderedCollected
 from planner.mechanisms.counting import Aggregate, stacked
 
@@ -111,11 +112,14 @@ class _Answered:
         Each with the joint question's name.
     curves:
         The smoothed curve of each number whose distribution is asked for, by its name.
+    attending:
+        Of each question with an anchor who attends, and its rows if all did.
     """
 
     rows: dict[RowsName, AnswerRows]
     related: list[tuple[str, CrossTable]]
     curves: dict[str, AnswerRows]
+    attending: dict[RowsName, AnswerRows]
 
     def without_groups(self, parameters: Parameters) -> _Answered:
         """The same with the reason where groups have no rows of their own."""
@@ -144,6 +148,7 @@ class _Estimating:
         rows: dict[RowsName, AnswerRows] = {}
         related: list[tuple[str, CrossTable]] = []
         curves: dict[str, AnswerRows] = {}
+        attending: dict[RowsName, AnswerRows] = {}
         for question in self.parameters.questions:
             name = question.name
             law = question
@@ -174,16 +179,16 @@ class _Estimating:
                 for table in tables:
                     related.append((name, table))
             curves |= _smoothed_curve(law, rows[name, ""], counted[0])
-        return _Answered(rows, related, curves)
+            attending |= attention_rows(law, sums, rows[name, ""], self.confidence)
+        return _Answered(rows, related, curves, attending)
 
     def tables(self, answered: _Answered, group: str = "") -> Iterator[pa.Table]:
         """The rows of all, or of the people of a group."""
         for name, rows in answered.rows.items():
             yield self._limited(name, rows, group)
-        attending = attention_rows(self.parameters, answered.rows, self.confidence)
         # Who does not attend is estimated across people, which is a statement about
         # whoever would be drawn, and not about those asked alone.
-        for name, rows in attending:
+        for name, rows in answered.attending.items():
             yield table_of(name, rows, group, limits=POPULATION)
         for question, table in answered.related:
             yield from self._relation_tables(question, table, group)
@@ -406,14 +411,18 @@ def _rounds(law: CollectedLaw, sums: Sums) -> list[Aggregate]:
     Rounds may differ in how many report: a stranger who reports in one alone stops nothing.
     """
     by_round = [sums.get((law.name, number)) for number in law.rounds]
-    counts = [0 if counted is None else counted.users for counted in by_round]
-    if not any(counts):
+    users = [0 if counted is None else counted.users for counted in by_round]
+    if not any(users):
         return []
-    if not all(counts):
+    if not all(users):
         remedy = "Everyone must answer in both rounds; wait for the missing reports."
         what = f"reports of {law.name!r} per round"
-        raise InputError(what, counts, "some in each", remedy)
-    return [counted for counted in by_round if counted is not None]
+        raise InputError(what, users, "some in each", remedy)
+    counts = []
+    for counted in by_round:
+        if counted is not None:
+            counts.append(counts_of_question(law, counted))
+    return counts
 
 
 def _with_sizes(law: CollectedLaw, of_sizes: CollectedLaw, sums: Sums) -> CollectedLaw:

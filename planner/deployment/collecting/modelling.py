@@ -20,6 +20,7 @@ from planner.errors import InputError
 from planner.estimates.regression import Effect, Link, PatternSums, Regression, fit
 from planner.laws.schema import Document
 from planner.limits import CONFIDENCE
+from planner.mechanisms.anchored import counts_of_question
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.outcomes import Outcome, outcome_names, outcome_of
@@ -134,7 +135,7 @@ def model_rows(
     rows: list[ModelRow] = []
     for question, outcome_name in model.outcomes:
         law = parameters.question(question)
-        counted = _by_pattern(parameters, by_group, model.pattern_groups, question)
+        counted = _by_pattern(parameters, by_group, model.pattern_groups, law)
         if not counted:
             reason = f"question {question!r} has no reports"
             raise InputError.because("model", reason, "Collect reports first.")
@@ -151,21 +152,21 @@ def _by_pattern(
     parameters: Parameters,
     by_group: Mapping[Group, Mapping[Key, Aggregate]],
     names: Sequence[str],
-    question: str,
+    law: CollectedLaw,
 ) -> dict[Group, Aggregate]:
     """Counts of the question of each pattern of these groups; those of one pattern together."""
     group_names = list(parameters.groups)
     positions = [group_names.index(name) for name in names]
-    key = (question, None)
+    key = (law.name, None)
     by_pattern: dict[Group, Aggregate] = {}
     for group, sums in by_group.items():
         if key not in sums:
             continue
         pattern = tuple(group[position] for position in positions)
+        counted = counts_of_question(law, sums[key])
         if pattern in by_pattern:
-            by_pattern[pattern] = by_pattern[pattern] + sums[key]
-        else:
-            by_pattern[pattern] = sums[key]
+            counted = by_pattern[pattern] + counted
+        by_pattern[pattern] = counted
     # In one order, whatever order the files had, as the last digits of a fit depend on
     # the order of its sums.
     return dict(sorted(by_pattern.items()))

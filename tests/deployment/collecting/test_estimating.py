@@ -9,6 +9,7 @@ import pytest
 
 from planner import ItemSet, Level, Survey, plan_survey
 from planner.deployment.client.client import Report
+from planner.deployment.collecting.attending import CORRECTED
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimate_tables import write_table
 from planner.deployment.collecting.estimating import difference_table, estimates_table
@@ -23,7 +24,9 @@ def test_every_mechanism_is_estimated_within_its_intervals(parameters, everythin
     assert not done.quarantined
     # About 100 intervals of real draws: one misses the truth with a chance of 1e-7.
     rows = estimates_table(parameters, done.sums, confidence=1 - 1e-9).to_pylist()
-    assert {row["question"] for row in rows} == set(ANSWERS)
+    assert {row["question"] for row in rows} == {
+        law.name for law in parameters.questions
+    }
     numbers = {
         ("age", "mean"): 53.5,
         ("age", "missing rate"): 0.25,
@@ -40,7 +43,12 @@ def test_every_mechanism_is_estimated_within_its_intervals(parameters, everythin
         ("order", "up to x"): 3000.0,
         ("sampled", "none of the values"): 0.0,
         ("cells", "3.66667 to 7"): 3000.0,
+        # Everybody gives the known answer to the one anchor, and to the other one another.
+        ("anchored", "attentive people"): 3000.0,
+        ("design anchored", "attentive people"): 0.0,
     }
+    corrected = {row["question"] for row in rows if row["of"] == CORRECTED}
+    assert corrected == {"anchored"}
     # Of cells quartiles are numbers, between ends of the cell that all people are in.
     for quartile in ("lower quartile", "median", "upper quartile"):
         numbers["cells", quartile] = float(ANSWERS["cells"])

@@ -1,4 +1,7 @@
-/** An item's name, or its number; several of them; a number; null for none or no answer. */
+/**
+ * An item's name, or its number; several of them; a number; null for none or no answer. Of a
+ * question with an anchor a list of two, the answer to the question and the one to its anchor.
+ */
 export type Answer = string | number | null | ReadonlyArray<string | number>;
 
 /** What a device remembers of its reports, for good. */

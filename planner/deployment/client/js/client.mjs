@@ -25,8 +25,13 @@ export class Client {
     this.#memory = memory;
     this.#drawing = drawingOf(document);
     let cells = 0;
+    const names = new Set();
     for (const question of document.questions) {
-      if (this.#laws.has(question.name)) refuse("a question's name appears twice");
+      const named = [question.name, ...(question.anchor ? [question.anchor.name] : [])];
+      for (const name of named) {
+        if (names.has(name)) refuse("a question's name appears twice");
+        names.add(name);
+      }
       const law = lawOf(question);
       cells += law.cells;
       if (cells > MAX_CELLS) refuse("all questions together have too many items");
@@ -38,7 +43,10 @@ export class Client {
     return this.#laws.get(question) ?? refuse(`there is no question ${question}`);
   }
 
-  /** One answer in, one line of a report file out; the answer is checked before any draw. */
+  /**
+   * One answer in, one line of a report file out; the answer is checked before any draw. Of a
+   * question with an anchor the answer is a list of two, to the question and to its anchor.
+   */
   async report(question, answer, { user, round, changed = false } = {}) {
     const law = this.law(question);
     const code = law.code(answer);

@@ -19,6 +19,7 @@ export function bits({ a, b }, { levels }) {
   const columns = () => (thresholds ??= [expand(a), expand(b)]);
   return {
     cells: elements,
+    addends: 2,
     size: octets(elements),
     draw: (own, source) => {
       const [ones, zeros] = columns();

@@ -12,6 +12,7 @@ export function hash({ truth, values }, { levels }) {
   if (BigInt(truth) * BigInt(values) + kept <= D) refuse("a report says nothing of the true item");
   return {
     cells: levels.total,
+    addends: 2,
     size: 8,
     says: (k, report) => {
       const [seed, value] = new Uint32Array(report.slice().buffer);

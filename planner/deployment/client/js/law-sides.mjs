@@ -19,6 +19,7 @@ export function sides(question, { levels }) {
   const typeBytes = law.types.length > 1 ? TYPE_BYTES : 0;
   return {
     cells: law.types.length * (1 + levels.elements),
+    addends: 2 * law.types.length,
     size: typeBytes + octets(levels.elements),
     draw: (own, source) => draw(law, own, typeBytes, source),
     says: (k, report) => ({ marked: hasBit(report, 8 * typeBytes + placeOf(law, k)[1]), ...chances(law, k) }),

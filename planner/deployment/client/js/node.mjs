@@ -7,7 +7,8 @@
 //   node node.mjs params.json --questions --memory DIRECTORY --user NAME   that this person is asked
 //
 // ANSWER is JSON, or plain text: an item's name; its number where items have no names;
-// ["a", "b"] for an item set; a number or null; for Sampling Privacy a value's name or null.
+// ["a", "b"] for an item set, or for a question and its anchor; a number or null; for Sampling
+// Privacy a value's name or null.
 // Options: --memory DIRECTORY --user NAME remember the report for good; --round NUMBER, --changed.
 
 import { createHash, randomBytes } from "node:crypto";

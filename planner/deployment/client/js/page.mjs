@@ -34,12 +34,18 @@ function button(key, act) {
 }
 
 class Visit {
-  #entries = new Map(); // of questions with a report: its line, whether it was sent, what it means
+  #entries = new Map(); // of questions with a report: its line, whether it was sent, what its parts mean
   #leftOut = [];
   #notAsked = [];
 
   constructor(client, device, user) {
     Object.assign(this, { client, device, user });
+  }
+
+  /** What is asked for one report: the question, and its anchor if it has one. */
+  #asked(name) {
+    const { anchor } = this.client.law(name);
+    return anchor ? [name, anchor.name] : [name];
   }
 
   #round(name) {
@@ -67,19 +73,22 @@ class Visit {
     const open = [];
     const theirs = await this.client.questionsOf(this.user);
     const askedOf = this.client.questions.filter(({ name }) => theirs.includes(name));
-    for (const question of told.shuffled ? shuffled(askedOf) : askedOf) {
-      const { name } = question;
-      const [kept, { now, again }] = [await this.#kept(name), await this.#turn(name)];
-      const asked = { question, ...told.questions[name], name: `q${open.length}`, say, written, again };
-      if (kept !== null) this.#entries.set(name, kept);
-      else if (now) open.push({ name, ...questionFields(asked) });
-      else this.#notAsked.push(name);
+    for (const question of askedOf) {
+      const [kept, { now, again }] = [await this.#kept(question.name), await this.#turn(question.name)];
+      const parts = kept === null && now ? this.#asked(question.name) : [];
+      for (const name of parts) {
+        const asked = { question, ...told.questions[name], name: `q${open.length}`, say, written, again };
+        open.push({ name, ...questionFields(asked) });
+      }
+      if (kept !== null) this.#entries.set(question.name, kept);
+      else if (!now) this.#notAsked.push(question.name);
     }
+    const fields = (told.shuffled ? shuffled(open) : open).map(({ element }) => element);
     if (!open.length) return this.#review();
     const submit = h("button", { type: "submit" }, say("randomise"));
     const all = this.client.questions.length;
     const drawn = theirs.length < all ? [paragraph(say("drawn", { count: theirs.length, all }))] : [];
-    const parts = [paragraph(say("how")), ...drawn, ...open.map(({ element }) => element), paragraph(say("fixed"), "note")];
+    const parts = [paragraph(say("how")), ...drawn, ...fields, paragraph(say("fixed"), "note")];
     // Without autocomplete="off" browsers write what is ticked to disk, to restore it after a crash.
     const form = h("form", { noValidate: true, autocomplete: "off" }, ...parts, submit);
     // A page that is left may stay in memory, ready for "back": its answers go at once.
@@ -97,24 +106,32 @@ class Visit {
 
   /** Every answer becomes a report, or the report stays that there was; kept before it is shown. */
   async #randomise(answers) {
-    for (const { name, answer, skipped, changed } of answers) {
-      if (skipped) this.#leftOut.push(name);
-      else this.#entries.set(name, await this.#reported(name, answer, changed));
+    for (const { name, anchor } of this.client.questions) {
+      const parts = this.#asked(name);
+      const given = answers.filter((one) => parts.includes(one.name));
+      const [answer, ofAnchor] = parts.map((part) => given.find((one) => one.name === part)?.answer);
+      if (!given.length) continue; // it is not asked now
+      // A report has both: who leaves out one of them leaves out both.
+      if (given.some(({ skipped }) => skipped)) this.#leftOut.push(...parts);
+      else this.#entries.set(name, await this.#reported(name, anchor ? [answer, ofAnchor] : answer, given[0].changed));
     }
     this.#review();
   }
 
   async #reported(name, answer, changed) {
-    const [round, law] = [this.#round(name), this.client.law(name)];
+    const [round, law, parts] = [this.#round(name), this.client.law(name), this.#asked(name)];
     const line = await this.client.report(name, answer, { user: this.user, round, changed });
     const made = { line, sent: false };
     const kept = await this.#kept(name, (known) => known ?? made);
-    if (kept !== made) return { ...kept, means: [say("kept")] };
+    if (kept !== made) return { ...kept, means: parts.map(() => [say("kept")]) };
     if (law.output && round === 2) await this.#kept(name, () => undefined, 1); // both would tell the answer
-    return { ...kept, means: this.#meaning(name, law, law.code(answer), bytesOf(JSON.parse(line).report)) };
+    const report = bytesOf(JSON.parse(line).report);
+    const codes = law.anchor ? law.code(answer) : [law.code(answer)];
+    const ofPart = (k) => report.slice((k * report.length) / parts.length, ((k + 1) * report.length) / parts.length);
+    return { ...kept, means: parts.map((part, k) => this.#meaning(part, law, codes[k], ofPart(k))) };
   }
 
-  /** What this report says of this answer, in sentences. */
+  /** What this report, or part of one, says of this answer, in sentences. */
   #meaning(name, law, code, report) {
     const found = law.says(code, report, told.round).flatMap(({ element, marked, own, low, high }) => {
       const answer = told.questions[name].labels?.[element];
@@ -136,7 +153,11 @@ class Visit {
     if (!waiting.length) return this.#thanks();
     const parts = waiting.map(([name, { line, means = [] }]) => {
       const itself = h("details", {}, h("summary", {}, say("report")), h("pre", { tabIndex: 0 }, line));
-      return h("section", {}, h("h3", { dir: "auto" }, askOf(name)), ...means.map((text) => paragraph(text)), itself);
+      const ofPart = (part, k) => [
+        h("h3", { dir: "auto" }, askOf(part)),
+        ...(means[k] ?? []).map((text) => paragraph(text)),
+      ];
+      return h("section", {}, ...this.#asked(name).flatMap(ofPart), itself);
     });
     const where = told.send ? say("address", { address: new URL(told.send, document.baseURI).href }) : say("hand_over");
     const wrong = failure ? [paragraph(say("failed", { reason: failure.message }), "wrong")] : [];
@@ -168,7 +189,7 @@ class Visit {
 
   #thanks() {
     const rows = [...this.#entries].map(([name, { line }]) =>
-      h("li", { dir: "auto" }, `${askOf(name)} `, h("code", {}, idOf(line))),
+      h("li", { dir: "auto" }, `${this.#asked(name).map(askOf).join("; ")} `, h("code", {}, idOf(line))),
     );
     if (!rows.length) return show(heading("thanks"), paragraph(say("nothing")), ...this.#said());
     const text = told.thanks ?? say(told.send ? "sent" : "saved");

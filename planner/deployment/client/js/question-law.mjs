@@ -1,5 +1,6 @@
 // Laws: a way of asking and a form of report, made of a question of the right shape and proven.
-// Each is { size, cells, code, draw }: the bytes of a report; the sums that a collector keeps;
+// Each is { size, cells, code, draw }: the bytes of a report; the sums that a collector keeps. Of a
+// question with an anchor an answer is a pair, and a report has the bytes of both.
 // "says" tells the person what a report of theirs says: of an element whether it is marked, and of
 // how many people for whom it is the own one, or another, the report is like that.
 // "code" checks an answer and draws nothing; "draw" takes random bytes in the order that the Python
@@ -12,6 +13,8 @@ import { hash } from "./law-hash.mjs";
 import { rows } from "./law-rows.mjs";
 import { sides } from "./law-sides.mjs";
 import { overlap } from "./law-overlap.mjs";
+import { joined } from "./exact-draws.mjs";
+import { refuse } from "./parameter-file.mjs";
 
 const SHAPES = new Map(Object.entries({ bits, sides, rows, overlap, hash, die }));
 
@@ -19,13 +22,17 @@ export function lawOf(question) {
   const asked = ASKED.get(question.asked)(question);
   const shape = SHAPES.get(question.law)(question, asked);
   const blanks = Number(question.rounds?.scheme === "one-value"); // a byte that tells
+  const { anchor } = question;
+  if (anchor) checkAnchor(question, asked);
+  const draw = (code, source) => shape.draw(asked.own(code, source), source);
   return {
     ...shape,
-    size: shape.size + blanks,
-    cells: (shape.cells + blanks) * (question.rounds?.count ?? 1),
+    size: shape.size * (anchor ? 2 : 1) + blanks,
+    cells: anchor ? shape.addends * (1 + shape.cells) : (shape.cells + blanks) * (question.rounds?.count ?? 1),
     rounds: question.rounds,
     blanks,
-    code: asked.code,
+    anchor,
+    code: (answer) => (anchor ? pairOf(answer).map(asked.code) : asked.code(answer)),
     open: Array.isArray(question.rule) && question.rule.flat().includes(null),
     most: (code) => [shape.cap ?? asked.most(code)].flat(),
     says: (code, report, round) => {
@@ -33,8 +40,18 @@ export function lawOf(question) {
       const payload = report.subarray(blanks);
       return asked.about(code).map((parts) => saidOf(parts, (k) => shape.says(k, payload, round)));
     },
-    draw: (code, source) => shape.draw(asked.own(code, source), source),
+    draw: (code, source) => (anchor ? joined(draw(code[0], source), draw(code[1], source)) : draw(code, source)),
   };
+}
+
+function checkAnchor({ anchor, rounds }, asked) {
+  if (rounds) refuse("a question in rounds has an anchor");
+  asked.code(anchor.known);
+}
+
+/** The answer to a question and the one to its anchor. */
+function pairOf(answer) {
+  return Array.isArray(answer) && answer.length === 2 ? answer : refuse("two answers are needed, the second to the anchor");
 }
 
 function saidOf(parts, says) {
