@@ -153,11 +153,12 @@ class _Trace:
         log_shares, log_errors = self._logs
         if self._slope is None:
             return log_shares, log_errors
-        beside = np.log(self._slope)
-        low, high = np.interp(beside, log_shares, log_errors)
+        left, right = np.log(self._slope)
+        at_left, at_right = np.interp([left, right], log_shares, log_errors)
         ends = np.array([log_shares[0] - _BEYOND, 0.0])
-        log_errors = low + (high - low) * (ends - beside[0]) / (beside[1] - beside[0])
-        return ends, log_errors
+        rise = at_right - at_left
+        errors_at_ends = at_left + rise * (ends - left) / (right - left)
+        return ends, errors_at_ends
 
     def best(self, log_price: float) -> float:
         """The share where error and the price of budget are least, by these lines.
@@ -171,14 +172,18 @@ class _Trace:
         log_shares, log_errors = self.between()
         log_x = log_shares[:-1]
         log_e = log_errors[:-1]
+        fall = log_e - log_errors[1:]
+        k = np.maximum(fall / np.diff(log_shares), 0.0)
         # A line that falls nowhere has the power 0 and its minimum at the left end.
         with np.errstate(divide="ignore"):
-            k = np.maximum((log_e - log_errors[1:]) / np.diff(log_shares), 0.0)
-            log_g = (np.log(k) + log_e + k * log_x - log_price) / (1 + k)
-        log_g = np.clip(log_g, log_x, log_shares[1:])
+            log_k = np.log(k)
+        log_g = (log_k + log_e + k * log_x - log_price) / (1 + k)
+        right_ends = log_shares[1:]
+        log_g = np.clip(log_g, log_x, right_ends)
         errors = np.exp(log_e - k * (log_g - log_x))
-        costs = errors + np.exp(log_g + log_price)
-        return float(np.exp(log_g[costs.argmin()]))
+        prices = np.exp(log_g + log_price)
+        cheapest = (errors + prices).argmin()
+        return float(np.exp(log_g[cheapest]))
 
     def below(self) -> tuple[Array, Array]:
         """Corners of a falling line that the error is nowhere below.
@@ -205,10 +210,11 @@ class _Trace:
 
         # The corners stand between the shares tried, and before all of them the share 0.
         inside = np.arange(1, x.size)
-        corners = np.append(0.0, np.insert(x, inside, meeting))
+        shares = np.insert(x, inside, meeting)
+        lows = np.insert(bound, inside, low_there)
         at_zero = bound[0] + from_after[0] * x[0]
-        lows = np.append(at_zero, np.insert(bound, inside, low_there))
-        return corners, np.minimum.accumulate(lows)
+        falling = np.minimum.accumulate(np.append(at_zero, lows))
+        return np.append(0.0, shares), falling
 
     def _carried(self, x: Array, bound: Array) -> tuple[Array, Array]:
         """More shares between those tried, with the bounds of the smaller ones carried there."""
@@ -230,10 +236,12 @@ def _steepness(x: Array, error: Array, bound: Array) -> tuple[Array, Array]:
     No line comes in before the first share or after the last.
     """
     width = np.diff(x)
+    fall_to_bound = error[:-1] - bound[1:]
+    fall_from_bound = bound[:-1] - error[1:]
     from_before = np.full(x.size, np.inf)
-    from_before[1:] = np.maximum((error[:-1] - bound[1:]) / width, 0.0)
+    from_before[1:] = np.maximum(fall_to_bound / width, 0.0)
     from_after = np.zeros(x.size)
-    from_after[:-1] = np.maximum((bound[:-1] - error[1:]) / width, 0.0)
+    from_after[:-1] = np.maximum(fall_from_bound / width, 0.0)
     return from_before, from_after
 
 
@@ -247,14 +255,19 @@ def _corners(
 
         bound_left - steep d = bound_right + gentle (w - d)
     """
+    left = x[:-1]
     right = x[1:]
+    bound_left = bound[:-1]
     bound_right = bound[1:]
     steep = from_before[:-1]
-    gentle = np.where(from_after[1:] < steep, from_after[1:], 0.0)
+    from_right = from_after[1:]
+    gentle = np.where(from_right < steep, from_right, 0.0)
+    excess = bound_left - bound_right - gentle * np.diff(x)
+    # Lines as steep as each other do not meet: the corner is then at the left share.
     with np.errstate(invalid="ignore", divide="ignore"):
-        excess = bound[:-1] - bound_right - gentle * np.diff(x)
-        distance = np.where(steep > gentle, excess / (steep - gentle), 0.0)
-    meeting = np.clip(x[:-1] + distance, x[:-1], right)
+        d = excess / (steep - gentle)
+    distance = np.where(steep > gentle, d, 0.0)
+    meeting = np.clip(left + distance, left, right)
     return meeting, bound_right + gentle * (right - meeting)
 
 
@@ -273,8 +286,9 @@ def search_shares(curves: Sequence[Curve]) -> tuple[Array, Array, float]:
     designs a question, or where the bound stands still.
     """
     traces = [_Trace(curve) for curve in curves]
-    shares = np.full(len(curves), 1 / len(curves))
-    if len(curves) > 1:
+    questions = len(curves)
+    shares = np.full(questions, 1 / questions)
+    if questions > 1:
         shares = _searched(traces, shares)
     errors = []
     for trace, share in zip(traces, shares.tolist(), strict=True):

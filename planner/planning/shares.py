@@ -197,13 +197,14 @@ def some_each(curves: Sequence[Curve], asked: int) -> SomeEach:
     """
     weights = _weights(curves)
     bias = np.array([curve.errors.bias for curve in curves])
-    spread = np.array([curve.errors.spread for curve in curves])
+    spread = np.array([curve.errors.spread for curve in curves])  # S_j
     squared_errors = np.array([curve.at(1 / asked).squared for curve in curves])
     noise = squared_errors - bias  # V_j, of which a bias is no part
     fractions_of_noise = _filled(np.sqrt(weights * noise), asked)
     noise_errors = noise / fractions_of_noise + bias
-    fractions = _filled(np.sqrt(weights * (noise + spread)), asked)
-    errors = (noise + spread) / fractions + bias - spread
+    variance = noise + spread
+    fractions = _filled(np.sqrt(weights * variance), asked)
+    errors = variance / fractions + bias - spread
     return SomeEach(
         asked=asked,
         fractions=fractions,
@@ -222,7 +223,6 @@ def _filled(proportions: Array, total: int) -> Array:
 
     Whatever would be above 1 is 1, and the others share the rest, until none is above.
     """
-    fractions = np.ones(proportions.size)
     full = np.zeros(proportions.size, dtype=bool)
     while not full.all():
         rest = total - full.sum()
@@ -230,6 +230,6 @@ def _filled(proportions: Array, total: int) -> Array:
         scaled = factor * proportions
         over = ~full & (scaled >= 1)
         if not over.any():
-            return np.where(full, fractions, scaled)
+            return np.where(full, 1.0, scaled)
         full |= over
-    return fractions
+    return np.ones(proportions.size)
