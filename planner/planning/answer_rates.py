@@ -107,12 +107,14 @@ class AnswerRateModel:
         if self.mean is not None and not lower <= self.mean <= upper:
             remedy = "Give the expected mean of the answers, within their range."
             raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}", remedy)
+        if self.sd is None:
+            return
         # Of numbers within [-1, 1] with mean m the variance is at most 1 - m^2, of two ends alone.
-        middle = 0.0
+        m = 0.0
         if self.mean is not None:
-            middle = float(self.domain.to_unit(np.array(self.mean)))
-        largest = self.domain.radius * np.sqrt(1 - middle**2)
-        if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
+            m = float(self.domain.to_unit(np.array(self.mean)))
+        largest = self.domain.radius * np.sqrt(1 - m**2)
+        if not 0 <= self.sd <= largest * (1 + 1e-9):
             allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
             raise InputError("sd", self.sd, allowed, "Lower sd, or leave it out.")
 
@@ -151,7 +153,8 @@ class AnswerRateModel:
         variance, bias = self.error(name, spent, rate, fake)
         # Variances are of one person on [-1, 1]; a bias is the same of any number of people.
         squared_error = variance / self.users + bias**2
-        return np.asarray(self.domain.radius * np.sqrt(squared_error))
+        error = self.domain.radius * np.sqrt(squared_error)
+        return np.asarray(error)
 
     def error(
         self, name: str, epsilon: Array, rate: Array, fake: str = "top"
@@ -163,9 +166,8 @@ class AnswerRateModel:
             variance = bisample_variance(excess, rate)
             return variance, np.zeros_like(variance)
         # Rows are assumed answers, columns budgets: the worst of the rows counts.
-        moments = np.array(self.moments)[:, :, None]
-        mean = moments[:, 0]
-        square = moments[:, 1]
+        means_and_squares = np.array(self.moments)[:, :, None]
+        mean, square = np.moveaxis(means_and_squares, 1, 0)
         variance, bias = mean_error(name, epsilon, rate, mean, square, fake)
         variance, bias = np.broadcast_arrays(variance, bias)
         # Per person a variance stays, and a squared bias grows with their number.
@@ -197,18 +199,18 @@ class AnswerRateModel:
         # A best budget is often at a kink, where the answer rate jumps.
         kinks = self.preferences.kinks
         shown = (kinks > 0) & (kinks <= self.highest)
-        inside = kinks[shown]
         # A pilot's preferences have a kink a person: of many about as many as of even budgets.
         stride = 1 + kinks.size // _BUDGETS
-        some_kinks = inside[::stride]
+        some_kinks = kinks[shown][::stride]
         step = self.highest / _BUDGETS
         even = step * np.arange(1, _BUDGETS + 1)
         besides = np.atleast_1d(besides)
         # Even ones next to a budget that is wanted anyway would cost a channel each.
-        distances = np.abs(even[:, None] - besides)
+        distances = np.abs(np.subtract.outer(even, besides))
         nearest = distances.min(axis=1, initial=step)
         kept = even[nearest > step / 4]
-        return np.unique(np.concatenate([kept, some_kinks, besides]))
+        budgets = np.concatenate([kept, some_kinks, besides])
+        return np.unique(budgets)
 
     @property
     def spread(self) -> float:
@@ -253,7 +255,8 @@ def smallest_error(
     On a grid that is made finer, five times, around the best budget and where the flat region ends.
     """
     kinks = model.preferences.kinks
-    inside = kinks[(kinks > lowest) & (kinks < highest)]
+    within = (kinks > lowest) & (kinks < highest)
+    inside = kinks[within]
     even = np.linspace(lowest, highest, _GRID_POINTS)
     by_ratio = np.geomspace(lowest, highest, _GRID_POINTS)
     grid = np.unique(np.concatenate([even, by_ratio, inside]))

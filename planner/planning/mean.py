@@ -115,13 +115,14 @@ class ChannelCurve:
         # Logarithms are nearly straight in the budget, and no curve through them is negative.
         budgets = self.epsilon[predicted]
         logs = np.log(errors[predicted])
+        interpolator = CubicSpline
         if self.model.preferences.kinks.size:
             # Where the answer rate has a kink a spline with a smooth slope would swing over.
-            smooth = PchipInterpolator(budgets, logs, extrapolate=False)
-        else:
-            smooth = CubicSpline(budgets, logs, extrapolate=False)
+            interpolator = PchipInterpolator
+        smooth = interpolator(budgets, logs, extrapolate=False)
         between = smooth(np.asarray(epsilons, dtype=np.float64))
-        return np.exp(np.nan_to_num(between, nan=np.inf))
+        outside_infinite = np.nan_to_num(between, nan=np.inf)
+        return np.exp(outside_infinite)
 
 
 def channel_curve(
@@ -233,15 +234,18 @@ class AnswerRatePlan:
         Its error is taken to be ``1 + FLAT`` times that of the best. None where no budget is
         offered, or one that is large enough.
         """
-        best = self.best_planned
-        if self.offered is None or self.offered.epsilon[0] >= best.flat_lower:
+        if self.offered is None:
             return None
+        best = self.best_planned
         now = self.offered.epsilon
-        error_now = float(self.rmse(now)[0])
-        error_then = (1 + FLAT) * best.rmse
         # A budget in nats bounds the logarithm of how far a report moves the odds.
         extra_nats = best.flat_lower - float(now[0])
-        return LargerOffer(saving=1 - error_then / error_now, odds=exp(extra_nats))
+        if extra_nats <= 0:
+            return None
+        error_now = float(self.rmse(now)[0])
+        error_then = (1 + FLAT) * best.rmse
+        saving = 1 - error_then / error_now
+        return LargerOffer(saving, odds=exp(extra_nats))
 
     def sampled(self, count: int, budgets: Sequence[float]) -> AnswerRateCurve:
         """The curve at so many budgets, evenly spaced up to its end, and at these ``budgets``."""
@@ -254,11 +258,8 @@ class AnswerRatePlan:
 
         Squares add up: what refusals add is the root of ``total^2 - noise^2``.
         """
-        # Infinite where nobody answers: a chart has a gap there.
-        total = self.rmse(epsilon)
-        total = np.where(np.isfinite(total), total, np.nan)
-        noise = self.rmse(epsilon, noise=True)
-        noise = np.where(np.isfinite(noise), noise, np.nan)
+        total = _or_gap(self.rmse(epsilon))
+        noise = _or_gap(self.rmse(epsilon, noise=True))
         by_refusals = np.maximum(total**2 - noise**2, 0)
         return total, noise, np.sqrt(by_refusals)
 
@@ -270,6 +271,11 @@ class AnswerRatePlan:
         if noise:
             answer_rate = np.ones(epsilon.shape)
         return self.model.rmse(BISAMPLE, epsilon, rate=answer_rate)
+
+
+def _or_gap(errors: Array) -> Array:
+    """The errors, NaN where nobody answers and they are infinite: a chart has a gap there."""
+    return np.where(np.isfinite(errors), errors, np.nan)
 
 
 def model_of(question: Numeric, users: int, share: float = 1.0) -> AnswerRateModel:
@@ -429,19 +435,29 @@ def channel_error(model: AnswerRateModel, channel: Channel, rate: float) -> floa
         squares = np.square(residuals) @ channel.matrix.T
         answered = squares[:-1]
         refused = squares[-1]
-        # Some answer at one point below, and the share ``up`` at one above: this is their mean.
-        below = grid <= mean
-        above = grid >= mean
-        lower = grid[below, None]
-        upper = grid[above]
-        width = np.maximum(upper - lower, np.finfo(float).tiny)
-        up = np.clip((mean - lower) / width, 0, 1)
-        of_pairs = (1 - up) * answered[below, None] + up * answered[above]
-        worst = np.max(of_pairs)
+        worst = _worst_of_pairs(grid, mean, answered)
         # The delta method: the error of the sum over the number who answer, ``rate`` of people.
-        error = float(rate * worst + (1 - rate) * refused) / rate**2
+        squared_error = rate * worst + (1 - rate) * refused
+        error = float(squared_error) / rate**2
         largest = max(largest, error)
     return largest
+
+
+def _worst_of_pairs(grid: Array, mean: float, errors: Array) -> float:
+    """The largest error of people with a ``mean`` who answer at two grid points.
+
+    Some answer at a point ``x`` below the mean ``m``, and the share ``up = (m - x) / (y - x)`` at a
+    point ``y`` above it: ``(1 - up) e_x + up e_y``, of the ``errors`` at the points.
+    """
+    below = grid <= mean
+    above = grid >= mean
+    x = grid[below, None]
+    y = grid[above]
+    width = np.maximum(y - x, np.finfo(float).tiny)
+    up = np.clip((mean - x) / width, 0, 1)
+    of_lower = (1 - up) * errors[below, None]
+    of_upper = up * errors[above]
+    return float(np.max(of_lower + of_upper))
 
 
 def offered_curve(model: AnswerRateModel) -> Curve:
@@ -449,17 +465,19 @@ def offered_curve(model: AnswerRateModel) -> Curve:
 
     Its error is that for the model's people, a share of half the range.
     """
+    law = ErrorLaw()
 
     def at(scale: float = 1.0, tolerance: float = 1e-5, **_: object) -> Option:
         # People decide by the budget of the whole survey; the question spends its share of it.
         rate = float(model.answer_rate(scale))
         missing = max(0.0, 1 - rate)
-        channel = best_for(model, model.share * scale, missing, tolerance)
+        spent = model.share * scale
+        channel = best_for(model, spent, missing, tolerance)
         error = channel_error(model, channel, rate)
         value = error / model.domain.radius**2
-        return Option(CHANNEL, value, ErrorLaw(), channel)
+        return Option(CHANNEL, value, law, channel)
 
-    return Curve(name=CHANNEL, weight=1.0, errors=ErrorLaw(), mechanism=CHANNEL, at=at)
+    return Curve(CHANNEL, 1.0, law, CHANNEL, at)
 
 
 class NumberKind(Kind[Numeric, object]):
@@ -496,11 +514,11 @@ class NumberKind(Kind[Numeric, object]):
             squares = np.square(means)
 
         def error(excess: float) -> float:
-            return float(np.max(bisample_variance(excess, rate, squares)))
+            variances = bisample_variance(excess, rate, squares)
+            return float(np.max(variances))
 
-        return mean_curve(
-            question.name, float(question.policy.epsilons[0]), question.weight, error
-        )
+        epsilon = float(question.policy.epsilons[0])
+        return mean_curve(question.name, epsilon, question.weight, error)
 
     def curve(self, part: Part[Numeric], planned: Option) -> Curve:
         """Of BiSample-MD it is a formula."""
@@ -522,10 +540,11 @@ class NumberKind(Kind[Numeric, object]):
     def options(self, part: Part[Numeric]) -> list[Option]:
         """The best channel and BiSample-MD, and what is compared alone, for one people."""
         question = part.question
-        rate = self.answer_rate(part.question)
+        rate = self.answer_rate(question)
         model = model_of(question, part.people, part.share)
+        offered = float(question.policy.epsilons[0])
         try:
-            options = [offered_curve(model).at(float(question.policy.epsilons[0]))]
+            options = [offered_curve(model).at(offered)]
         except SolverError as error:
             if part.asked.mechanism == CHANNEL:
                 raise
@@ -562,13 +581,11 @@ class NumberKind(Kind[Numeric, object]):
         # A report moves the estimate by 2 / theta, as its estimator has it.
         estimate_of_report = planned.law.shape.values[0][-1]
         theta = 2 / estimate_of_report
-        budget_drawn = 2 * atanh(theta)
+        budget_drawn = np.array([2 * atanh(theta)])
         # Who answers is decided by the budget that is offered, not by the one that is drawn.
-        rate = self.answer_rate(part.question)
+        rate = np.array([self.answer_rate(part.question)])
         model = model_of(part.question, part.people, part.share)
-        variance, _ = model.error(
-            BISAMPLE, epsilon=np.array([budget_drawn]), rate=np.array([rate])
-        )
+        variance, _ = model.error(BISAMPLE, budget_drawn, rate)
         return replace(planned, value=variance.item())
 
     def facts(
