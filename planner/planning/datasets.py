@@ -120,17 +120,17 @@ class _Sums(NamedTuple):
 def _sums(sets: ItemSets, level_of: Whole | None) -> _Sums:
     size_of = np.repeat(sets.sizes, sets.sizes)  # of every member the size of its set
     sizes, members = np.unique(size_of, return_counts=True)
-    size = sizes.astype(np.float64)
     levels = []
     if level_of is not None:
         level_of_member = level_of[sets.members]
-        for level in range(int(level_of.max()) + 1):
+        count = int(level_of.max()) + 1
+        for level in range(count):
             sizes_here = size_of[level_of_member == level]
             by_size = np.bincount(sizes_here, minlength=sizes[-1] + 1)
-            members_here = by_size[sizes].astype(np.float64)
-            levels.append(SumsBySize.of(size, members_here))
+            members_here = by_size[sizes]
+            levels.append(SumsBySize.of(sizes, members_here))
     return _Sums(
-        slots=SumsBySize.of(size, members.astype(np.float64)),
+        slots=SumsBySize.of(sizes, members),
         levels=tuple(levels),
         squares=_pairs(sets, size_of),
     )
@@ -142,30 +142,28 @@ def _pairs(sets: ItemSets, size_of: Whole) -> SumsBySize:
     With ``n_k`` the sets of a size or larger that hold item ``k``, and ``s_k`` the sum of one over
     their sizes, a longer set at a time: ``sum_k n_k^2``, ``sum_k n_k s_k`` and ``sum_k s_k^2``.
     """
-    # Members of the largest sets first, and of sets of one size together.
-    order = np.argsort(-size_of, kind="stable")
-    negative_sizes, starts = np.unique(-size_of[order], return_index=True)
-    largest_first = -negative_sizes.astype(np.float64)
+    order = np.argsort(size_of, kind="stable")
+    sizes, starts = np.unique(size_of[order], return_index=True)
+    members_by_size = np.split(sets.members[order], starts[1:])
     number = np.zeros(sets.items)  # n_k
     inverse = np.zeros(sets.items)  # s_k
     total = np.zeros(3)
     sums = [np.zeros(3)]
-    groups = np.split(order, starts[1:])
-    for size, group in zip(largest_first, groups, strict=True):
-        item, count = np.unique(sets.members[group], return_counts=True)
+    for size, members in zip(sizes[::-1], members_by_size[::-1], strict=True):
+        item, count = np.unique(members, return_counts=True)
         # Only the items of this group change what they add.
         total -= _products(number[item], inverse[item])
         number[item] += count
         inverse[item] += count / size
         total += _products(number[item], inverse[item])
         sums.append(total.copy())
-    smallest_first = largest_first[::-1]
-    return SumsBySize(smallest_first, np.array(sums)[::-1].T)
+    smallest_first = np.array(sums)[::-1]
+    return SumsBySize(sizes, smallest_first.T)
 
 
-def _products(number: Array, inverse: Array) -> Array:
+def _products(n: Array, s: Array) -> Array:
     """``sum n^2``, ``sum n s`` and ``sum s^2``."""
-    return np.array([number @ number, number @ inverse, inverse @ inverse])
+    return np.array([n @ n, n @ s, s @ s])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,8 +202,9 @@ class PilotSets:
         if self.sets.members.size == 0:
             remedy = "Collect a pilot in which somebody has an item."
             raise InputError.because("pilot", "all sets of the pilot are empty", remedy)
-        if self.level_of is not None and np.shape(self.level_of) != (self.sets.items,):
-            allowed = f"one level number per item, shape ({self.sets.items},)"
+        items = self.sets.items
+        if self.level_of is not None and np.shape(self.level_of) != (items,):
+            allowed = f"one level number per item, shape ({items},)"
             remedy = "Give the level of every item, in the order of the items."
             raise InputError("level_of", np.shape(self.level_of), allowed, remedy)
         object.__setattr__(self, "_sums", _sums(self.sets, self.level_of))
@@ -255,16 +254,19 @@ class PilotSets:
 
         if length >= items:
             return ()
-        limits = [*size_limits(length, min(self.largest, items - 1)), items]
+        largest = min(self.largest, items - 1)
+        starts = size_limits(length, largest)
         n = self.sets.users
         sizes = np.sort(self.sets.sizes)
-        above = n - np.searchsorted(sizes, limits[:-1], side="right")
+        k = n - np.searchsorted(sizes, starts, side="right")
         # Each limit may miss by an even part of what all of them may (Bonferroni).
-        miss = SIZES_MISS / above.size
-        below = np.maximum(n - above, 1)  # where all are above, the law does not exist
-        quantiles = betaincinv(above + 1.0, below, 1 - miss)
-        shares = np.where(above < n, quantiles, 1)
-        return tuple(zip(limits[1:], shares.tolist(), strict=True))
+        miss = SIZES_MISS / k.size
+        others = np.maximum(n - k, 1)  # where all are above, the law does not exist
+        quantiles = betaincinv(k + 1.0, others, 1 - miss)
+        shares = np.where(k < n, quantiles, 1)
+        # The share above a size is that of sets up to the next one looked at, or all items.
+        ends = [*starts[1:], items]
+        return tuple(zip(ends, shares.tolist(), strict=True))
 
 
 SetModel = AssumedSets | PilotSets  # what a choice of the padding length needs to know
@@ -294,8 +296,7 @@ def _read(
     file = AnswerFile(path, [column], reading)
     # The time at which the file was changed is an argument so that a changed one is read again.
     level_of = None
-    if (
-        not reading.place_unlisted
-    ):  # places of unlisted items say nothing of their levels
+    # Places of unlisted items say nothing of their levels.
+    if not reading.place_unlisted:
         level_of = np.array(column.asked.levels.level_of())
     return PilotSets(_sets(file), level_of, file.said)

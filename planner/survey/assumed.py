@@ -194,9 +194,8 @@ class EmpiricalPreferences(Description):
 
     def quantile(self, share: ArrayLike) -> Array:
         """The sample value at that share, without interpolation; ``0 < share < 1``."""
-        return np.asarray(
-            np.quantile(self.sample, np.asarray(share), method="inverted_cdf")
-        )
+        values = np.quantile(self.sample, np.asarray(share), method="inverted_cdf")
+        return np.asarray(values)
 
 
 Preferences = NormalPreferences | HistogramPreferences | EmpiricalPreferences
@@ -230,12 +229,13 @@ def read_preferences(
     if column:
         names = (column,)
     file = AnswerFile(path, [AnswerColumn("", budgets, names)])
-    budgets_read: list[float | None] = [*file.given()]
     numbers = list[float]()
-    for number in budgets_read:
-        if number is not None:
+    without = 0
+    for number in file.given():
+        if number is None:
+            without += 1
+        else:
             numbers.append(number)
-    without = len(budgets_read) - len(numbers)
     # Somebody who named no budget is neither one who takes any nor one who takes none:
     # the owner has to say which.
     if without:
@@ -311,14 +311,14 @@ class AssumedSets(Description):
         items = int(item_counts.sum())
         size = np.arange(1.0, self._shares.size)
         # Sets without items have nothing to lose, and are left out of all sums.
-        members = self._shares[1:] * size  # per person, in sets of this size
-        # Over members of sets, and below over the people who have them.
-        sums = SumsBySize.of(size, members).at(length)
-        people = SumsBySize.of(size, self._shares[1:]).at(length).lost
+        people = self._shares[1:]
+        sums = SumsBySize.of(size, people * size).at(length)  # over members of sets
+        lost_share = SumsBySize.of(size, people).at(length).lost  # D
         # If what is cut from an item grows with its popularity; within the bounds of the module.
-        squared_mean_loss = self._concentration(items) * sums.lost**2
-        least = sums.lost**2 / items
-        most = people * sums.lost  # D lost
+        squared_lost = sums.lost**2
+        squared_mean_loss = self._concentration(items) * squared_lost
+        least = squared_lost / items
+        most = lost_share * sums.lost
         inclusion = sums.inclusion[..., None] * item_counts / items
         return SetMoments(
             squared_mean_loss=np.clip(squared_mean_loss, least, most),
@@ -334,11 +334,13 @@ class AssumedSets(Description):
         By the histogram, taken at its word.
         """
         # The share of sets with 0, 1, ... items or more, which rounding may put above 1.
-        at_least = np.minimum(1.0, np.cumsum(self._shares[::-1])[::-1])
+        from_the_largest = np.cumsum(self._shares[::-1])
+        at_least = np.minimum(1.0, from_the_largest[::-1])
         limits = size_limits(length, min(self.largest, items))
         rows = []
         for last, size in pairwise(limits):
-            rows.append((size, float(at_least[last + 1])))
+            share = float(at_least[last + 1])
+            rows.append((size, share))
         return tuple(rows)
 
     def _concentration(self, items: int) -> float:
@@ -347,7 +349,8 @@ class AssumedSets(Description):
             return 1 / items
         # Zipf's law: sum w_k^2 / (sum w_k)^2 with w_k = 1 / k.
         weight = 1 / np.arange(1.0, items + 1)
-        return float(np.sum(weight**2) / np.sum(weight) ** 2)
+        squares = np.sum(weight**2)
+        return float(squares / np.sum(weight) ** 2)
 
 
 class PaddingSums(NamedTuple):
@@ -367,16 +370,17 @@ class SumsBySize:
     and 0 at the end, shape ``(3, k + 1)``.
     """
 
-    size: Array
+    size: Array | Whole
     longer: Array
 
     @classmethod
-    def of(cls, size: Array, members: Array) -> SumsBySize:
+    def of(cls, size: Array | Whole, members: Array | Whole) -> SumsBySize:
         """For so many members in sets of each size."""
         # Sums from each size up, so that those of longer sets are one look-up.
         powers = members / size ** np.arange(3)[:, None]
         longer = np.cumsum(powers[:, ::-1], axis=1)[:, ::-1]
-        return cls(size, np.concatenate([longer, np.zeros((3, 1))], axis=1))
+        nothing = np.zeros((3, 1))
+        return cls(size, np.hstack([longer, nothing]))
 
     def at(self, length: ArrayLike) -> PaddingSums:
         """The sums at padding lengths ``l``.
@@ -384,14 +388,17 @@ class SumsBySize:
         Over members of sets longer than ``l`` ``d = 1 - l/size``, and ``d^2 = 1 - 2 l/size +
         l^2/size^2``; of the others ``d = 0`` and ``1/max(size, l) = 1/l``.
         """
-        long = np.asarray(length, dtype=np.float64)
-        above = self.longer[:, np.searchsorted(self.size, long, side="right")]
-        shorter = self.longer[0, 0] - above[0]
+        lengths = np.asarray(length, dtype=np.float64)
+        first_longer = np.searchsorted(self.size, lengths, side="right")
+        # Over members of longer sets: of 1, 1/size and 1/size^2.
+        longer, inverse, squared_inverse = self.longer[:, first_longer]
+        shorter = self.longer[0, 0] - longer
+        squared_loss = longer - 2 * lengths * inverse + lengths**2 * squared_inverse
         return PaddingSums(
-            shorter / long + above[1],
-            shorter / long**2 + above[2],
-            above[0] - long * above[1],
-            np.maximum(0.0, above[0] - 2 * long * above[1] + long**2 * above[2]),
+            inclusion=shorter / lengths + inverse,
+            squared_inclusion=shorter / lengths**2 + squared_inverse,
+            lost=longer - lengths * inverse,
+            squared_loss=np.maximum(0.0, squared_loss),  # rounding may leave it below 0
         )
 
 
