@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import ceil
 
 import numpy as np
 
@@ -59,9 +60,12 @@ class Related:
 
         Levels treat cells alike, so that the first cell of each stands for all of them.
         """
-        first_cells = np.cumsum([0, *self._law.levels.item_counts[:-1]])
-        everybody_in = np.eye(len(self.part.asked.ordered))
-        squares = [self._squared(kept, everybody_in[first]) for first in first_cells]
+        item_counts = self._law.levels.item_counts
+        first_cells = np.cumsum([0, *item_counts[:-1]])
+        everybody_in = np.eye(sum(item_counts))
+        squares = []
+        for cell in first_cells:
+            squares.append(self._squared(kept, everybody_in[cell]))
         # Where all are in one cell the true table has the square 1, and the rest is error.
         return max(squares) - 1
 
@@ -70,7 +74,8 @@ class Related:
         asked = self.part.asked
         answers = [part.answers for part in asked.parts]
         merged = margin_matrix(asked.ordered, answers, kept)
-        return float(np.trace(self._law.shape.second_moments(shares, merged)))
+        moments = self._law.shape.second_moments(shares, merged)
+        return float(np.trace(moments))
 
     def _association_error(self, i: int, j: int) -> float:
         """What a report says of an association, as the error of a table of one budget.
@@ -83,18 +88,18 @@ class Related:
         for the second moments ``M_i``, ``M_j`` of the margins, and a table of one budget has the
         error ``V`` with ``V + 1 = (d_i d_j - 1) kappa + 1 / (d_i d_j)``.
         """
-        first = self.sizes[i]
-        second = self.sizes[j]
-        cells = first * second
+        d_i = self.sizes[i]
+        d_j = self.sizes[j]
+        cells = d_i * d_j
         # Of three parts a sheet has more answers than these two; the others are added up.
         sheets = len(self.part.asked.ordered)
         even = np.full(sheets, 1 / sheets)
-        # The left side of the formula for kappa.
-        trace = self._squared([i, j], even) + 1 / cells
-        trace -= self._squared([i], even) / second
-        trace -= self._squared([j], even) / first
-        directions = (first - 1) * (second - 1)
-        kappa = trace / directions
+        trace = self._squared([i, j], even)  # tr M
+        trace_i = self._squared([i], even)
+        trace_j = self._squared([j], even)
+        directions = (d_i - 1) * (d_j - 1)
+        of_directions = trace + 1 / cells - trace_i / d_j - trace_j / d_i
+        kappa = of_directions / directions
         return (cells - 1) * kappa + 1 / cells - 1
 
     @property
@@ -125,18 +130,18 @@ class Related:
     @cached_property
     def people(self) -> dict[tuple[str, str], int]:
         """How many the survey needs to see, with 80 % chance, a Cramér's V of 0.1 of two parts."""
-        needed_by_pair = {}
-        for i, j in combinations(range(len(self.sizes)), 2):
-            sizes = (self.sizes[i], self.sizes[j])
-            needed = 0.0
-            if min(sizes) > 1:
+        people = {}
+        parts = enumerate(zip(self.names, self.sizes, strict=True))
+        for (i, (first, d_i)), (j, (second, d_j)) in combinations(parts, 2):
+            reporters = 0.0
+            if min(d_i, d_j) > 1:
                 error = self._association_error(i, j)
-                needed = people_for_association(error, sizes, STRENGTH, POWER)
-            # Those are people who report; the survey has to have more, of whom they are drawn.
-            of_survey = needed / self.part.fraction
-            pair = (self.names[i], self.names[j])
-            needed_by_pair[pair] = int(np.ceil(of_survey))
-        return needed_by_pair
+                sizes = (d_i, d_j)
+                reporters = people_for_association(error, sizes, STRENGTH, POWER)
+            # The survey has to have more, of whom those who report are drawn.
+            of_survey = reporters / self.part.fraction
+            people[first, second] = ceil(of_survey)
+        return people
 
     @cached_property
     def _curves(self) -> list[Curve]:

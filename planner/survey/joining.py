@@ -8,12 +8,11 @@ the smallest of these. Cells alike, which have the same budgets against all othe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from planner.arrays import Array, Whole
+from planner.arrays import Array
 
 MOST_KINDS = 8
 """Kinds of cells that a design of all pair budgets may have, ..."""
@@ -62,32 +61,36 @@ def kinds_of_cells(budgets: Sequence[Sequence[float]]) -> Kinds | None:
             kinds.append([cell])
         if len(kinds) > MOST_KINDS:
             return None
-    if len(kinds) + sum(len(kind) > 1 for kind in kinds) > MOST_ENDS:
+    of_several = [kind for kind in kinds if len(kind) > 1]
+    if len(kinds) + len(of_several) > MOST_ENDS:
         return None
     between = np.zeros((len(kinds), len(kinds)))
     for i, kind in enumerate(kinds):
+        first = kind[0]
         for j, other in enumerate(kinds):
             # The last of a kind is another cell than the first, where it has two.
-            between[i, j] = pairs[kind[0], other[-1]]
+            between[i, j] = pairs[first, other[-1]]
         if len(kind) == 1:  # no pair: what its answer may lose against any other
-            between[i, i] = np.delete(pairs[kind[0]], kind[0]).max()
+            between[i, i] = np.delete(pairs[first], first).max()
     return Kinds(tuple(map(tuple, kinds)), between)
 
 
 def pair_budgets(budgets: Sequence[Sequence[float]]) -> Array:
     """Of all pairs of cells, ``(cells, cells)``; infinite on the diagonal.
 
-    None is above twice the smallest: by way of a third cell a pair has no more in any mechanism.
+    Of the parts in which two cells differ the smallest budget of an answer of theirs. None is
+    above twice the smallest of all: by way of a third cell a pair has no more in any mechanism.
     """
-    # Of each cell the number of its answer to every part.
-    answers = np.array(list(product(*(range(len(part)) for part in budgets))))
-    pairs = np.full((len(answers), len(answers)), np.inf)
-    for number, part in enumerate(budgets):
-        answer: Whole = answers[:, number]
+    sizes = [len(part) for part in budgets]
+    cells = np.prod(sizes)
+    # Of every part the number of the answer that each cell has to it.
+    answers_to_parts = np.indices(sizes).reshape(len(sizes), cells)
+    pairs = np.full((cells, cells), np.inf)
+    for part, answer in zip(budgets, answers_to_parts, strict=True):
         budget = np.array(part)[answer]
         promised = np.minimum.outer(budget, budget)
-        differ = answer[:, None] != answer[None, :]
-        pairs = np.where(differ, np.minimum(pairs, promised), pairs)
+        differ = np.not_equal.outer(answer, answer)
+        np.minimum(pairs, promised, out=pairs, where=differ)
     # Log ratios add up along two pairs that share a cell.
     pairs = np.minimum(pairs, 2 * pairs.min())
     return _without_diagonal(pairs)

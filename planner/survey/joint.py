@@ -66,16 +66,12 @@ class Joint(Categorical):
         if self.rounds is not None:
             raise wrong("given", "left out for 'joint'", "Ask it once.", "rounds")
         if not self.parts:  # until it is in a survey
-            for key in sorted(_OF_THE_PARTS & self.model_fields_set):
+            for field in sorted(_OF_THE_PARTS & self.model_fields_set):
+                key = field.replace("levels", "level")
                 remedy = (
                     "Levels, their rule and labels are those of the questions it is of."
                 )
-                raise wrong(
-                    "given",
-                    "left out for 'joint'",
-                    remedy,
-                    key.replace("levels", "level"),
-                )
+                raise wrong("given", "left out for 'joint'", remedy, key)
             return self
         if self.of != tuple(part.name for part in self.parts):
             raise wrong(
@@ -95,12 +91,14 @@ class Joint(Categorical):
 
     def _join(self) -> None:
         """Set levels and rule: kinds of cells where these help, else pairs of the parts' levels."""
-        if {part.rule for part in self.parts} not in ({DEFAULT_RULE}, {ONE_SIDED}):
+        rules = {part.rule for part in self.parts}
+        if rules not in ({DEFAULT_RULE}, {ONE_SIDED}):
             remedy = "A pair of answers has the smaller budget: give both the rule min."
             allowed = f'of questions with one rule, "{DEFAULT_RULE}" or "{ONE_SIDED}"'
             raise wrong(self.of, allowed, remedy, "of")
         # Counted before they are listed: a level may have a million answers.
-        cells = prod(int(part.policy.item_counts.sum()) for part in self.parts)
+        sizes = [int(part.policy.item_counts.sum()) for part in self.parts]
+        cells = prod(sizes)
         if cells > MAX_JOINT_CELLS:
             allowed = f"of at most {MAX_JOINT_CELLS:,} pairs of answers, not {cells:,}"
             raise wrong(self.of, allowed, "Merge answers of one of them.", "of")
@@ -112,7 +110,8 @@ class Joint(Categorical):
             self.__dict__["levels"] = self._levels_of_kinds(kinds)
             self.__dict__["rule"] = tuple(map(tuple, kinds.budgets.tolist()))
             return
-        combinations = product(*[part.levels for part in self.parts])
+        levels_of_parts = [part.levels for part in self.parts]
+        combinations = product(*levels_of_parts)
         self.__dict__["levels"] = tuple(map(_joined_level, combinations))
 
     def _levels_of_kinds(self, kinds: Kinds) -> tuple[Level, ...]:
@@ -121,14 +120,25 @@ class Joint(Categorical):
         Such as "HIV / any", of the cells "HIV / yes" and "HIV / no". Its budget is the one of two
         of its cells, or where it has one cell the largest of this beside any other.
         """
-        cells = list(product(*map(_levels_of_answers, self.parts)))
+        cells = self._cells
         levels = []
-        for places, budget in zip(kinds.cells, np.diag(kinds.budgets), strict=True):
-            alike = [cells[place] for place in places]
-            name = JOINED.join(map(_shared_name, zip(*alike, strict=True)))
-            items = tuple(map(_cell_name, alike))
-            levels.append(Level(name=name, epsilon=float(budget), items=items))
+        for kind, numbers in enumerate(kinds.cells):
+            alike = [cells[number] for number in numbers]
+            names_of_parts = []
+            for part in range(len(self.parts)):
+                answers = [cell[part] for cell in alike]
+                names_of_parts.append(_shared_name(answers))
+            name = JOINED.join(names_of_parts)
+            budget = float(kinds.budgets[kind, kind])
+            items = tuple(_cell_name(cell) for cell in alike)
+            levels.append(Level(name=name, epsilon=budget, items=items))
         return tuple(levels)
+
+    @property
+    def _cells(self) -> list[AnswersOfCell]:
+        """Every cell, in the order of the product of the parts' answers."""
+        answers_of_parts = [_levels_of_answers(part) for part in self.parts]
+        return list(product(*answers_of_parts))
 
     def spent_on(self, bounds: Array) -> list[dict[str, float]]:
         """What reports say of each part, by its levels, where they keep these pair budgets.
@@ -144,20 +154,23 @@ class Joint(Categorical):
         >>> joint.spent_on(joint.policy.bounds())
         [{'severe': 1.0}, {'any': 2.0}]
         """
-        cells = dict[str, AnswersOfCell]()
-        for cell in product(*map(_levels_of_answers, self.parts)):
-            cells[_cell_name(cell)] = cell
+        cells = {_cell_name(cell): cell for cell in self._cells}
         spent: list[dict[str, float]] = []
         for number, part in enumerate(self.parts):
             # The answers of this part that the cells of each level have.
-            answers = []
+            answers_of_levels = []
             for level in self.levels:
-                answers.append({cells[item][number] for item in level.items})
+                answers = {cells[item][number] for item in level.items}
+                answers_of_levels.append(answers)
             largest = {level.name: 0.0 for level in part.levels}
             for i, j in np.ndindex(bounds.shape):
-                for answer, name in answers[i]:
-                    if answers[j] != {(answer, name)}:
-                        largest[name] = max(largest[name], float(bounds[i, j]))
+                bound = float(bounds[i, j])
+                others = answers_of_levels[j]
+                for answer in answers_of_levels[i]:
+                    _, level_name = answer
+                    # Two cells differ in this part, unless the others have this answer alone.
+                    if others != {answer}:
+                        largest[level_name] = max(largest[level_name], bound)
             spent.append(largest)
         return spent
 
@@ -195,13 +208,15 @@ class Joint(Categorical):
 
 def _joined_level(levels: tuple[Level, ...]) -> Level:
     """The cells with an answer of each of these levels: they have the smallest of the budgets."""
+    names = [level.name for level in levels]
+    budgets = [level.epsilon for level in levels]
+    budgets_against = [level.against for level in levels if level.against]
     cells = product(*[level.labels for level in levels])
-    limited = [level.against for level in levels if level.against]
     return Level(
-        name=JOINED.join([level.name for level in levels]),
-        epsilon=min([level.epsilon for level in levels]),
+        name=JOINED.join(names),
+        epsilon=min(budgets),
         items=tuple(map(JOINED.join, cells)),
-        against=min(limited, default=None),
+        against=min(budgets_against, default=None),
     )
 
 
@@ -226,12 +241,13 @@ def _cell_name(cell: AnswersOfCell) -> str:
     return JOINED.join([answer for answer, _ in cell])
 
 
-def _shared_name(answers: AnswersOfCell) -> str:
+def _shared_name(answers: list[AnswerOfLevel]) -> str:
     """The answer to one part that cells alike share, or the levels that their answers are of."""
-    names = {answer for answer, _ in answers}
-    if len(names) == 1:
-        return names.pop()
-    return " or ".join(dict.fromkeys(level for _, level in answers))
+    first, _ = answers[0]
+    if all(answer == first for answer, _ in answers):
+        return first
+    levels = dict.fromkeys(level for _, level in answers)  # each once
+    return " or ".join(levels)
 
 
 def _blank_answer(part: AskedInJoint) -> str:
