@@ -22,6 +22,7 @@ from math import comb, sinh, tanh
 
 import numpy as np
 
+from planner.arrays import Array
 from planner.errors import InputError, SolverError
 from planner.planning.option import AnyPart, Curve, Option
 from planner.planning.solve import TOTAL
@@ -188,7 +189,9 @@ def own_ways(
     # them with one more. Two rounds drawn at random are of the same epoch with chance ``alike``.
     epochs = min(changes + 1, count)
     least, longer = divmod(count, epochs)
-    alike = (epochs * least**2 + longer * (2 * least + 1)) / count**2
+    # Pairs of rounds of one epoch: its length squared, of a longer one 2 least + 1 more.
+    pairs_alike = epochs * least**2 + longer * (2 * least + 1)
+    alike = pairs_alike / count**2
     report = OneReport(
         error=planned.squared - errors.bias,
         spread=errors.spread,
@@ -220,7 +223,8 @@ def compared(
     ways.append(Scheme("asked one time", hidden=True, each=one_time))
     # Budgets shared evenly by all rounds add up to what one report spends.
     option_of_round = shared.at(part.share / count, tolerance=_ROUGH)
-    report_of_round = replace(report, error=option_of_round.squared - report.bias)
+    error_of_round = option_of_round.squared - report.bias
+    report_of_round = replace(report, error=error_of_round)
     ways.append(report_of_round.shared(count))
     bound = _bound(part, options)
     if not part.asked.draws_one:
@@ -232,7 +236,8 @@ def compared(
         changes=changes,
     )
     for name, error in memoised.items():
-        ways.append(Scheme(name, False, report.sample(error, report.spread)))
+        each = report.sample(error, report.spread)
+        ways.append(Scheme(name, False, each))
     return ways, bound
 
 
@@ -292,28 +297,20 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
     if again.times_open:
         epoch = np.arange(rounds) * (changes + 1) // rounds
         # Another item at each change: correlation -1/(items - 1) for one change between rounds.
-        changes_between = np.abs(epoch[:, None] - epoch)
-        alike = (-1.0 / max(items - 1, 1)) ** changes_between
+        changes_between = np.abs(np.subtract.outer(epoch, epoch))
+        of_one_change = -1.0 / max(items - 1, 1)
+        correlations = of_one_change**changes_between  # R
         # tr R^(1/2) adds up the roots of R's eigenvalues; one below 0 is so by rounding.
-        eigenvalues = np.maximum(np.linalg.eigvalsh(alike), 0)
+        eigenvalues = np.maximum(np.linalg.eigvalsh(correlations), 0)
         trace = np.sqrt(eigenvalues).sum()
         return float(trace**2 / rounds)
-    if (
-        changes >= rounds - 1
-    ):  # every round may have an answer of its own: R is the identity
+    # Every round may have an answer of its own: R is the identity.
+    if changes >= rounds - 1:
         return float(rounds)
-    while sum(comb(rounds - 1, k) for k in range(changes + 1)) > _MOST_HISTORIES:
-        changes -= 1
-    # Of each history, which is told by the times of its changes: the rounds with the same answer.
-    # Times of changes split the rounds into epochs, numbered from 0.
-    same_answer = []
-    for count in range(changes + 1):
-        for times in combinations(range(1, rounds), count):
-            epoch = np.searchsorted(times, np.arange(rounds), "right")
-            same_answer.append(epoch[:, None] == epoch)
-    stays = np.array(same_answer, dtype=np.float64)
+    stays = _same_answers(rounds, changes)
     # R is their mean under a law; multiplicative steps go to that of the largest tr R^(1/2).
-    law = np.full(len(stays), 1 / len(stays))
+    histories = len(stays)
+    law = np.full(histories, 1 / histories)
     root = 0.0
     for _ in range(300):
         same_on_average = np.tensordot(law, stays, 1)
@@ -330,3 +327,20 @@ def spread(again: AskedAgain, changes: int, items: int) -> float:
         if gains.max() < 1 + 1e-9:
             break
     return root**2 / rounds
+
+
+def _same_answers(rounds: int, changes: int) -> Array:
+    """1 where two rounds have the same answer in a history, else 0: ``(histories, T, T)``.
+
+    A history is told by the times of its changes, which split the rounds into epochs. Those of
+    fewer ``changes`` where there would be too many of them.
+    """
+    numbers = [comb(rounds - 1, count) for count in range(changes + 1)]
+    while sum(numbers) > _MOST_HISTORIES:
+        numbers.pop()
+    same_answer = []
+    for count in range(len(numbers)):
+        for times in combinations(range(1, rounds), count):
+            epoch = np.searchsorted(times, np.arange(rounds), "right")
+            same_answer.append(np.equal.outer(epoch, epoch))
+    return np.array(same_answer, dtype=np.float64)
