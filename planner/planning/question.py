@@ -302,18 +302,18 @@ class QuestionPlan(WithDataFrame):
         if len(self.question.together) > 1 and not by_level:
             return ()  # its levels are kinds of pairs of answers: budgets are written in its parts
         reporting, planned = self.part.in_round(self.planned)
-        return what_if.relaxations(
-            self.curve, planned, reporting.fraction, self.part.share
-        )
+        fraction = reporting.fraction
+        return what_if.relaxations(self.curve, planned, fraction, self.part.share)
 
     def realised_after(self, relaxation: what_if.Relaxation) -> Array:
         """As :attr:`realised`, if the file raised the budget of one level by so much.
 
         As if its shares of budgets and people stayed as they are.
         """
-        relaxed = self.part.scaled(relaxation.factor, relaxation.level)
+        factor = relaxation.factor
         level = relaxation.level
-        option = self.curve.at(relaxation.factor, level=level, tolerance=ROUGH)
+        relaxed = self.part.scaled(factor, level)
+        option = self.curve.at(factor, level=level, tolerance=ROUGH)
         mechanism = self.kind.deployed(relaxed, option)
         return self.kind.realised(relaxed.deployed, mechanism)
 
@@ -327,14 +327,17 @@ class QuestionPlan(WithDataFrame):
         level = policy.names.index(relaxation.level)
         if policy.against is None or policy.against[level] == inf:
             return ("epsilon",)  # it states no other
-        said_for, said_against = self.realised_after(relaxation)[:, level].tolist()
+        budgets_now = {
+            "epsilon": policy.epsilons[level],
+            "against": policy.against[level],
+        }
+        said = self.realised_after(relaxation)[:, level]
         keys = []
-        if said_for > float(policy.epsilons[level]) * (1 + _IN_INTEGERS):
-            keys.append("epsilon")
-        if said_against > float(policy.against[level]) * (1 + _IN_INTEGERS):
-            keys.append("against")
+        for (key, budget), nats in zip(budgets_now.items(), said, strict=True):
+            if nats > budget * (1 + _IN_INTEGERS):
+                keys.append(key)
         # Where neither is used up, nothing tells which of them is of use.
-        return tuple(keys) or ("epsilon", "against")
+        return tuple(keys or budgets_now)
 
     @property
     def least_protected(self) -> tuple[str, float]:
@@ -345,7 +348,8 @@ class QuestionPlan(WithDataFrame):
         realised = self.realised.max(axis=0)
         level = int(realised.argmax())
         name = self.deployed.policy.names[level]
-        return name, max(float(realised[level]), self.cap)
+        nats = float(realised[level])
+        return name, max(nats, self.cap)
 
     def option(self, name: str) -> Option:
         """The option called ``name``; an :class:`InputError` if there is none."""
@@ -595,6 +599,7 @@ def budget_curve(
 ) -> what_if.Frontier:
     """The plan's error against a scale of the budgets that the question spends: all, or one level.
 
+    Of one level it is the budget ``epsilon``; what may be said against its answers stays as it is.
     At scale 1 the total error is the plan's, of a round where it is asked again, in people's shares
     or a mean's half ranges. Sets keep their padding length. Levels have errors where a report of
     theirs is about one answer. It takes time: each point is solved, to a ``tolerance``.
@@ -606,13 +611,16 @@ def budget_curve(
             points = _POINTS
         scales = what_if.usual_scales(policy, points)
     allowed = scales[scales * largest_budgets(policy).max() <= MAX_EPSILON]
+    curve = question.curve
+    if level is not None and policy.against is not None:
+        curve = _curve_of_epsilon(question, level)
     part, _ = question.part.in_round(question.planned)
     levels: tuple[str, ...] = ()
     # A report about a set is of one item that was drawn: no level has an error of its own.
     if question.fact(ByLevel) and not question.fact(Padded):
         levels = policy.names
     return what_if.frontier_of(
-        curve=question.curve,
+        curve=curve,
         names=levels,
         scales=allowed,
         asked=part.people,
@@ -621,3 +629,21 @@ def budget_curve(
         level=level,
         tolerance=tolerance,
     )
+
+
+def _curve_of_epsilon(question: QuestionPlan, level: str) -> Curve:
+    """The error at any scale of the ``epsilon`` of a level under one-sided budgets."""
+    asked = question.part.question
+
+    def at(scale: float = 1.0, *, tolerance: float = TIGHT, **_: object) -> Option:
+        levels = []
+        for stated in asked.levels:
+            if stated.name == level:
+                levels.append(stated.replacing(epsilon=scale * stated.epsilon))
+            else:
+                levels.append(stated)
+        moved = replace(question.part, question=asked.replacing(levels=tuple(levels)))
+        curve = question.kind.curve(moved, question.planned)
+        return curve.at(tolerance=tolerance)
+
+    return replace(question.curve, at=at)

@@ -285,3 +285,20 @@ def test_at_the_smallest_budgets_the_error_is_that_of_the_integers(mechanism):
     assert plan.total_error == pytest.approx(max(errors) ** 0.5, rel=1e-6)
     solved = (1000 * plan.mechanism.worst_case_mse) ** 0.5
     assert plan.total_error > (1 + 1e-4) * solved
+
+
+def test_the_curve_of_one_level_moves_what_reports_say_for_it_and_not_against_it():
+    def one_sided(epsilon):
+        levels = (
+            Level("severe", epsilon, ("a", "b"), against=0.8),
+            Level("common", 2.0, ("c", "d")),
+        )
+        asked = Categorical("q", levels, "one-sided", mechanism="opt0")
+        return plan_survey(Survey("s", 1000, (asked,))).questions[0]
+
+    curve = budget_curve(one_sided(1.0), np.array([0.5, 1.0, 2.0]), "severe")
+    anew = [one_sided(epsilon).total_error / 1000 for epsilon in (0.5, 1.0, 2.0)]
+    assert curve.total_error == pytest.approx(anew, rel=1e-5)
+    # With both budgets of the level doubled the error is smaller: the test could see it.
+    both = one_sided(1.0).curve.at(2.0, level="severe")
+    assert np.sqrt(both.squared / 1000) < 0.97 * curve.total_error[2]
