@@ -108,7 +108,8 @@ class AssumedAnswers:
     def mean(self) -> float:
         """Mean of the answers, in the question's unit."""
         lower = self.domain.lower
-        return float(lower + self._beyond(np.array([lower]))[0])
+        (excess,) = self._beyond(np.array([lower]))
+        return float(lower + excess)
 
     @property
     def moments(self) -> tuple[float, float]:
@@ -120,8 +121,8 @@ class AssumedAnswers:
         # The normal law has no closed form once its tails are moved to the ends. Rounding to a
         # grid of step h adds at most h^2 / 4 to a square: here 2.5e-7.
         fine = np.linspace(domain.lower, domain.upper, 2001)
-        squares = ((fine - domain.center) / domain.radius) ** 2
-        mean_square = self.shares(fine) @ squares
+        on_unit = (fine - domain.center) / domain.radius
+        mean_square = self.shares(fine) @ on_unit**2
         return mean, float(mean_square)
 
     def shares(self, grid: ArrayLike) -> Array:
@@ -163,9 +164,8 @@ class AssumedAnswers:
         """
         thresholds = np.append(points, self.domain.upper)
         excess = self.center - thresholds
-        if (
-            self.spread
-        ):  # without a spread everybody is at the center, and nothing is averaged
+        # Without a spread everybody is at the center, and nothing is averaged.
+        if self.spread:
             z = excess / self.spread
             density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
             # Phi(z) by erfc, which keeps its digits far below the center.
@@ -358,7 +358,9 @@ def _solve(
 
 def _wanted(grid: Array) -> Array:
     """What each symbol adds to the sum of the answers, and to their number; none adds nothing."""
-    return np.array([np.append(grid, 0.0), np.append(np.ones(grid.size), 0.0)])
+    of_points = np.array([grid, np.ones(grid.size)])
+    no_answer = np.zeros((2, 1))
+    return np.hstack([of_points, no_answer])
 
 
 # Ordered answers
@@ -416,7 +418,8 @@ def best_ordered_channel(
     table, names = _numbers_wanted(policy, wanted)
     asked = _weights(weights, len(table))
     around = no_answer and len(table) < policy.size
-    directions = _judged(np.maximum(asked, LEAST_WEIGHT * asked.max()), around=around)
+    least = LEAST_WEIGHT * asked.max()
+    directions = _judged(np.maximum(asked, least), around=around)
     if policy.size > MOST_ANSWERS:
         return solve_many_answers(policy, table, tuple(names), directions)
     # The worst case of an error linear in people's answers: all of them give the same one.
@@ -519,7 +522,8 @@ def _importance(question: Ordinal) -> list[float] | None:
 def _at_most_provable(policy: PrivacyPolicy) -> PrivacyPolicy:
     """The policy, with at most 8 nats between any two answers."""
     bounds = policy.bounds()
-    if bounds[np.isfinite(bounds)].max(initial=0.0) <= _PROVABLE_ORDERED:
+    finite_bounds = bounds[np.isfinite(bounds)]
+    if finite_bounds.max(initial=0.0) <= _PROVABLE_ORDERED:
         return policy
     rule = policy.rule
     if not rule.by_level:  # a matrix states the budget of every pair itself
@@ -575,9 +579,9 @@ class OrderedKind(Kind[Ordinal, Channel]):
         if question.of_mean:
             smallest = min(float(policy.bounds().min()), MAX_EPSILON)
             return mean_curve(question.name, smallest, weight)
-        return choice_curve(
-            question.name, policy, weight, question.objective, errors_of(question)
-        )
+        errors = errors_of(question)
+        objective = question.objective
+        return choice_curve(question.name, policy, weight, objective, errors)
 
     def options(self, part: Part[Ordinal]) -> list[Option]:
         """The channel of least worst-case error of what is wanted."""
@@ -589,10 +593,13 @@ class OrderedKind(Kind[Ordinal, Channel]):
         wanted: str | tuple[float, ...] = question.wanted
         if question.of_mean:
             wanted = question.scores
-        outside = question.no_answer is not None
-        weights = _importance(question)
-        search = partial(best_ordered_channel, tolerance=_TOLERANCE, no_answer=outside)
-        searched = search(spent, wanted, weights=weights)
+        searched = best_ordered_channel(
+            spent,
+            wanted,
+            weights=_importance(question),
+            tolerance=_TOLERANCE,
+            no_answer=question.no_answer is not None,
+        )
         best = replace(drawn_channel(searched), policy=asked)
         if spent is not asked:  # the proof is of smaller budgets than are promised
             best = replace(best, certificate=None)

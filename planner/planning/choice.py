@@ -64,9 +64,7 @@ def rivals(
         for entry in CATALOGUE.values():
             if entry.law_of is not None and epsilon <= entry.largest_epsilon:
                 laws[entry.name] = entry.law_of(epsilon, items)
-    except (
-        InputError
-    ):  # probabilities of a tiny budget are the same once they are rounded
+    except InputError:  # of a tiny budget all probabilities round to the same
         return {}
     return laws
 
@@ -79,18 +77,19 @@ def errors_of(question: LevelledQuestion) -> ErrorLaw:
     least favourable answers at most ``max w`` and ``max w (1 - 1/m)``.
     """
     objective = question.objective
-    items = question.policy.item_counts
-    weights = np.array(objective.weights or np.ones(items.size))
+    m = question.policy.item_counts
+    w = np.ones(m.size)
+    if objective.weights is not None:
+        w = np.array(objective.weights)
     if objective.prior is None:
         # At most all items have the largest weight, with answers spread evenly over them.
-        largest = float(weights.max())
-        even_spread = float(1 - 1 / items.sum())
+        largest = float(w.max())
+        even_spread = float(1 - 1 / m.sum())
         return ErrorLaw(spread=largest * even_spread, length=largest)
-    prior = np.array(objective.prior)
-    variances = prior - np.square(prior) / items
-    spread = float(weights @ variances)
-    mean_square = float(weights @ prior)
-    return ErrorLaw(spread=spread, length=mean_square)
+    p = np.array(objective.prior)
+    variances = p - np.square(p) / m
+    mean_square = float(w @ p)
+    return ErrorLaw(spread=float(w @ variances), length=mean_square)
 
 
 class ChoiceKind(Kind[Categorical, Deployed]):
@@ -160,7 +159,9 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         self, part: Part[Categorical], options: tuple[Option, ...]
     ) -> list[Option]:
         """What such a design beats."""
-        return _all_but_designs(part) if _only_design(options) else []
+        if not _only_design(options):
+            return []
+        return _all_but_designs(part)
 
     def alike(
         self, part: Part[Categorical], options: tuple[Option, ...]
@@ -239,8 +240,11 @@ def _instead(
 ) -> Option | None:
     """What it would have with other budgets, if that can be planned."""
     objective = part.question.objective
-    option = solved(policy, name, objective, errors_of(part.question), must=False)
-    return None if option.refused else option
+    errors = errors_of(part.question)
+    option = solved(policy, name, objective, errors, must=False)
+    if option.refused:
+        return None
+    return option
 
 
 def _all_but_designs(part: Part[Categorical]) -> list[Option]:
@@ -252,7 +256,8 @@ def _all_but_designs(part: Part[Categorical]) -> list[Option]:
         if name not in BASELINES:
             protocols[name] = SupportProbabilities.alike(policy, law)
     # Where all pairs have one budget, direct encoding is randomised response.
-    if protocols and np.ptp(policy.room(np.zeros(policy.size))) > 0:
+    pair_budgets = policy.room(np.zeros(policy.size))
+    if protocols and np.ptp(pair_budgets) > 0:
         a, b = direct_encoding(policy)
         protocols["direct"] = SupportProbabilities(policy, a, b)
     options = _tables(part, (*MODELS, *BASELINES))
@@ -309,9 +314,7 @@ def levels_of(part: AnyPart, planned: Option, length: int | None = None) -> ByLe
     rounds = part.rotation_groups
     reporting = part.people / rounds
     drawn_of = length or 1
-    if (
-        planned.name == SET_DESIGN
-    ):  # a report is about the whole set: no item is drawn of it
+    if planned.name == SET_DESIGN:  # a report is about the whole set
         drawn_of = 1
     # A rare item: hardly anybody has it, and the noise of those who lack it is all there is.
     errors = np.sqrt(reporting * protocol.noise) * drawn_of * rounds

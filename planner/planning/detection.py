@@ -128,8 +128,8 @@ def detectable_frequencies(noise: Array, signal: Array, users: float) -> Array:
     z2 = Z_POWER**2
     # x^2 - 2 middle x + t^2 - z_power^2 n noise = 0.
     middle = t + z2 * signal / 2
-    root = np.sqrt(np.square(middle) - np.square(t) + z2 * users * noise)
-    x = middle + root
+    discriminant = np.square(middle) - np.square(t) + z2 * users * noise
+    x = middle + np.sqrt(discriminant)
     # No more people can have it than there are.
     return np.where(x <= users, x / users, np.inf)
 

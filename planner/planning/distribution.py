@@ -75,7 +75,8 @@ class DistributionPlan:
     @property
     def edges(self) -> Array:
         """Ends of the cells, shape ``(cells + 1,)``."""
-        return np.linspace(self.domain.lower, self.domain.upper, self.cells + 1)
+        domain = self.domain
+        return np.linspace(domain.lower, domain.upper, self.cells + 1)
 
     @property
     def standard_error(self) -> float:
@@ -250,8 +251,10 @@ def cell_of(
     given = np.where(missing, domain.lower, values)
     width = domain.upper - domain.lower
     share = (given - domain.lower) / width
+    whole = (share * cells).astype(np.int64)
     # The upper end of the range belongs to the last cell.
-    cell = np.minimum((share * cells).astype(np.int64), cells - 1)
+    last = cells - 1
+    cell = np.minimum(whole, last)
     return np.where(missing, cells, cell)
 
 

@@ -176,9 +176,8 @@ def with_budget_left(question: Q, ledger: Ledger) -> Q:
         parts = tuple(with_budget_left(part, ledger) for part in question.together)
         return cast("Q", question.replacing(parts=parts))
     left = ledger.left(question.policy)
-    if (
-        left is question.policy
-    ):  # nothing was spent: the question stays as it was stated
+    # Nothing was spent: the question stays as it was stated.
+    if left is question.policy:
         return question
     return _with_policy(question, left)
 
@@ -212,10 +211,11 @@ def _with_policy(question: Q, policy: PrivacyPolicy) -> Q:
     if question.levels:
         levels = []
         for i, level in enumerate(question.levels):
-            budget = level.replacing(epsilon=budgets[i])
+            changed_level = level.replacing(epsilon=budgets[i])
             if policy.against is not None and policy.against[i] < inf:
-                budget = budget.replacing(against=float(policy.against[i]))
-            levels.append(budget)
+                against = float(policy.against[i])
+                changed_level = changed_level.replacing(against=against)
+            levels.append(changed_level)
         changed["levels"] = tuple(levels)
     else:
         changed["epsilon"] = budgets[0]
@@ -474,11 +474,8 @@ def choice_curve(
     def carried(part: Array, scale: Array, larger: Array) -> Array:
         """The bound at a share, from that at a ``larger`` one (docs/theory/surveys.md)."""
         # By expm1, as budgets may be tiny and the two shares next to each other.
-        lost = (
-            np.exp(larger * most)
-            * np.expm1((scale - larger) * least)
-            / np.expm1(scale * least)
-        )
+        change = np.expm1((scale - larger) * least)
+        lost = np.exp(larger * most) * change / np.expm1(scale * least)
         kept = 1 / (1 - lost)
         return (part + item) * kept**2 - item
 

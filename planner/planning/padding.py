@@ -14,6 +14,7 @@ for what is known of the sets (:mod:`planner.survey.assumed`); of set designs th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -121,7 +122,8 @@ def plan_whole_sets(
     """
     items = int(policy.item_counts.sum())
     epsilon = policy.plain(1).least_demanded()
-    lengths = np.arange(1, min(sets.largest, items, MAX_WHOLE_SET) + 1)
+    longest = min(sets.largest, items, MAX_WHOLE_SET)
+    lengths = np.arange(1, longest + 1)
     designed = lengths
     if lengths.size > _DESIGN_LENGTHS:
         spaced = np.geomspace(1, lengths.size, _DESIGN_LENGTHS)
@@ -135,10 +137,9 @@ def plan_whole_sets(
     a, b = np.array(supports).T
     noise_designed, signal_designed = logodds.noise_and_signal(a, b)
     # The lengths between are interpolated: these are compared, and the best is designed later.
-    noise = np.interp(lengths, designed, noise_designed)
+    noise = items * np.interp(lengths, designed, noise_designed)
     signal = np.interp(lengths, designed, signal_designed)
-    noise_of_items = items * noise
-    return _planned(policy, users, sets, noise_of_items, signal[:, None], whole=True)
+    return _planned(policy, users, sets, noise, signal[:, None], whole=True)
 
 
 def _planned(
@@ -162,15 +163,18 @@ def _planned(
     bias2 = np.empty(lengths.size)
     variance = np.empty(lengths.size)
     lost = np.empty(lengths.size)
-    batches = -(-lengths.size * policy.size // _MOST_AT_ONCE)  # rounded up
+    numbers = lengths.size * policy.size
+    batches = ceil(numbers / _MOST_AT_ONCE)
     for batch in np.array_split(np.arange(lengths.size), batches):
         length = lengths[batch].astype(np.float64)
         scale = 1 if whole else length
         moments = sets.moments(lengths[batch], policy.item_counts)
         bias2[batch] = (users - 1) * moments.squared_mean_loss + moments.squared_loss
+        of_absent = scale**2 * noise[batch]
         held = np.einsum("lt,lt->l", moments.inclusion, 1 + signal[batch])
-        of_reports = scale**2 * noise[batch] + scale * length * held
-        variance[batch] = of_reports - length**2 * moments.squared_inclusion
+        of_held = scale * length * held
+        of_answers = length**2 * moments.squared_inclusion
+        variance[batch] = of_absent + of_held - of_answers
         lost[batch] = moments.lost / sets.mean_size
     lost[lengths >= sets.largest] = 0.0  # not a rounding error of the sums
     errors = bias2 + variance

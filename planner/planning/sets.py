@@ -122,11 +122,10 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         least = question.policy.plain(1).least_demanded()
         # Two sets that differ in one item have the budget of items: no smaller cap can be kept.
         if question.cap is not None and question.cap < least:
-            remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
             what = f"cap of question {question.name!r}"
-            raise InputError(
-                what, question.cap, f"at least {least:g}, that of items", remedy
-            )
+            allowed = f"at least {least:g}, that of items"
+            remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
+            raise InputError(what, question.cap, allowed, remedy)
         if question.padding_length is not None:
             return question
         sets = set_model_of(question)
@@ -222,68 +221,73 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
 
     def searched(self, part: Part[ItemSet], planned: Option) -> Curve | None:
         """Of tables and set designs, at the best length of each scale, if none is asked for."""
-        whole = planned.name == SET_DESIGN
-        sets = set_model_of(part.deployed)
-        if not whole and planned.name not in MODELS:
+        name = planned.name
+        if name != SET_DESIGN and name not in MODELS:
             return None
+        sets = set_model_of(part.deployed)
 
         # Scales are of what the question spends here, not of what it tolerates.
         spent = replace(part, question=part.deployed, share=1.0)
 
         def at(scale: float = 1.0, level: str | None = None, **_: object) -> Option:
             scaled = spent.scaled(scale, level)
-            if whole:
+            if name == SET_DESIGN:
                 design = self.best_whole(scaled)
                 return replace(design, bound=design.value)  # of set designs the best
-            policy = scaled.deployed.policy
+            question = scaled.deployed
             length = part.asked.padding_length
             if length is None and sets is not None:
                 # The length is chosen with the table for the total error, which it leaves as it is.
-                table = solve_for(policy, planned.name)
+                table = solve_for(question.policy, name)
                 length = _padding(scaled, table, sets).length
-            objective, errors = law_at(scaled.deployed, part.everybody, length, TOTAL)
-            option = solved(policy, planned.name, objective, errors, must=True)
+            objective, errors = law_at(question, part.everybody, length, TOTAL)
+            option = solved(question.policy, name, objective, errors, must=True)
             return _at_length(option, length or 1)
 
         return Curve(
             name=part.asked.name,
             weight=part.asked.weight,
             errors=planned.errors,
-            mechanism=planned.name,
+            mechanism=name,
             at=at,
         )
 
     def compared(self, part: Part[ItemSet], option: Option) -> Option:
         """At the padding length that is best for it."""
+        if option.law is None or part.asked.padding_length is not None:
+            return option
         question = part.deployed
         sets = set_model_of(question)
-        if option.law is None or sets is None or part.asked.padding_length is not None:
+        if sets is None:
             return option
         length = _padding(part, option.law, sets).length
         if option.name == SET_DESIGN:
             whole = whole_sets(part, length)
-        else:
-            objective, errors = law_at(question, part.everybody, length)
-            whole = replace(option, value=option.law.value(objective), errors=errors)
-        return _at_length(whole, length)
+            return _at_length(whole, length)
+        objective, errors = law_at(question, part.everybody, length)
+        value = option.law.value(objective)
+        drawn = replace(option, value=value, errors=errors)
+        return _at_length(drawn, length)
 
     def best_whole(self, part: Part[ItemSet]) -> Option:
         """The set design at the best length, or at the one asked for."""
-        return self.compared(part, whole_sets(part, part.asked.padding_length or 1))
+        length = part.asked.padding_length or 1
+        return self.compared(part, whole_sets(part, length))
 
     def deployed(self, part: Part[ItemSet], option: Option) -> CollectedLaw:
         """A law, with what is known of longer sets."""
-        length = option.length or part.question.padding_length or 1
         # A set design is a law already; a table becomes one with the length that it pads to.
         law: CollectedLaw | None = getattr(option.law, "mechanism", None)
         if law is None:
+            length = option.length or part.question.padding_length or 1
             law = padded(unary(option.law), length)
         sets = set_model_of(part.deployed)
         if sets is None:
             return law
         # A set is padded with as many dummies as the law's length says.
         levels = law.levels
-        return law.with_sizes(sets.longer(levels.dummies, levels.total))
+        longer = sets.longer(levels.dummies, levels.total)
+        return law.with_sizes(longer)
 
     def in_integers(self, part: Part[ItemSet], planned: Option) -> Option:
         """Of a table; a set design is planned by its integers."""
@@ -310,14 +314,17 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         # The fewest over all lengths: at more people the plan would take another.
         numbers = [super().people_for(part, facts, total, error)]
         padded = fact_of(facts, Padded)
-        open_length = part.asked.padding_length is None
-        if padded is not None and padded.plan is not None and open_length:
-            squares, biases = every_length(part, padded.plan)
-            for square, bias in zip(squares.tolist(), biases.tolist(), strict=True):
+        plan = None
+        if padded is not None and part.asked.padding_length is None:
+            plan = padded.plan
+        if plan is not None:
+            squares, biases = every_length(part, plan)
+            noises = squares - biases
+            for noise, bias in zip(noises.tolist(), biases.tolist(), strict=True):
                 # What is cut stays, however many people there are; the rest falls with them.
                 errors = ErrorLaw(bias=bias)
-                noise = square - bias
-                numbers.append(errors.people(noise, error, part.everybody))
+                people = errors.people(noise, error, part.everybody)
+                numbers.append(people)
         reached = [number for number in numbers if number is not None]
         return min(reached, default=None)
 
@@ -332,32 +339,23 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
     ) -> PlanFacts:
         """Its levels, what padding costs, the table, or what is promised of whole sets."""
         length = part.question.padding_length or 1
-        sets = set_model_of(part.deployed)
-        whole = planned.name == SET_DESIGN
-        levels = levels_of(part, planned, length)
-        longer = mechanism.asked.longer
-        plan = None
-        uncut = None
-        if sets is not None:
-            plan = _padding(part, planned.law, sets)
-            if plan.uncut is not None:
-                errors, _ = every_length(part, plan)
-                uncut = (plan.uncut, part.total(float(errors[plan.uncut - 1])))
-        promised = planned.law
-        if whole:
-            promised = _promises(part, planned)
-        said = ""
-        if sets is not None:
-            said = sets.said
         padded = Padded(
             length=length,
-            longer=longer,
-            plan=plan,
-            uncut=uncut,
-            said=said,
+            longer=mechanism.asked.longer,
             given=part.asked.padding_length is not None,
         )
-        return levels, padded, promised
+        sets = set_model_of(part.deployed)
+        if sets is not None:
+            plan = _padding(part, planned.law, sets)
+            padded = replace(padded, plan=plan, said=sets.said)
+            if plan.uncut is not None:
+                errors, _ = every_length(part, plan)
+                error = float(errors[plan.uncut - 1])
+                padded = replace(padded, uncut=(plan.uncut, part.total(error)))
+        promised = planned.law
+        if planned.name == SET_DESIGN:
+            promised = _promises(part, planned)
+        return levels_of(part, planned, length), padded, promised
 
 
 def _at_length(option: Option, length: int) -> Option:
@@ -377,8 +375,9 @@ def _require_planned(question: ItemSet, whole: Option) -> None:
 def whole_sets(part: Part[ItemSet], length: int) -> Option:
     """The set design at a padding length, or why there is none."""
     question = part.deployed
-    policy = part.deployed.policy
-    length = min(length, int(policy.item_counts.sum()))
+    policy = question.policy
+    items = int(policy.item_counts.sum())
+    length = min(length, items)
     cap = question.cap
     if question.objective != TOTAL:
         refused = "it is made for the total error, unweighted"
@@ -424,10 +423,10 @@ def _rivals(part: Part[ItemSet], whole: Option) -> list[Option]:
     length = levels.dummies
     supports = rival_supports(levels.total, length, levels.least_demanded())
     options = []
-    for name, (a, b) in supports.items():
+    for name, support in supports.items():
         # They protect all levels like the strictest, with the same two chances.
-        every_level = np.ones(policy.size)
-        protocol = SupportProbabilities(policy, a * every_level, b * every_level)
+        a, b = np.outer(support, np.ones(policy.size))
+        protocol = SupportProbabilities(policy, a, b)
         value, errors = _error_of_whole(part, length, protocol)
         options.append(Option(name, value, errors, compared=True))
     return options
@@ -484,7 +483,8 @@ def _with_larger_cap(
     question = part.question.replacing(sets=sets.replacing(cap=cap))
     larger = replace(part, question=question)
     # Another padding length may be the best with the larger cap.
-    error = SetKind().best_whole(larger).sampled(part.fraction)
+    design = SetKind().best_whole(larger)
+    error = design.sampled(part.fraction)
     if error >= planned.sampled(part.fraction):
         return None
     return cap, part.total(error)

@@ -82,8 +82,8 @@ def in_integers(solved: Certified, law: CollectedLaw) -> Certified:
     """The table or design with the probabilities of its ``law``, multiples of ``2^-32``."""
     if isinstance(solved, SubsetDesign):
         return _drawn(solved)
-    support = np.array(law.shape.support(), dtype=np.float64)
-    return replace(solved, a=support[:, 0], b=support[:, 1])
+    a, b = np.array(law.shape.support(), dtype=np.float64).T
+    return replace(solved, a=a, b=b)
 
 
 def forget() -> None:
@@ -104,9 +104,8 @@ def _solved(
     return best_design(policy, objective, tolerance)
 
 
-_drawn = lru_cache(maxsize=REMEMBERED)(
-    drawn_design
-)  # of a design, which is equal to itself alone
+# Of a design, which is equal to itself alone.
+_drawn = lru_cache(maxsize=REMEMBERED)(drawn_design)
 FORGET: list[Callable[[], None]] = [_solved.cache_clear, _drawn.cache_clear]
 """What :func:`forget` calls."""
 
@@ -119,7 +118,8 @@ def _check_deployable(design: SubsetDesign) -> None:
         allowed = f"at most {_MOST_LOST:g} of its error"
         remedy = "Take smaller budgets: a grid of 2^-32 is too coarse for these."
         raise InputError("what rounding costs", drawn / least - 1, allowed, remedy)
-    cells = (design.types.size + 1) * (1 + int(design.policy.item_counts.sum()))
+    items = int(design.policy.item_counts.sum())
+    cells = (design.types.size + 1) * (1 + items)
     if cells > MAX_CELLS:
         remedy = "Merge items, or ask for a coarser answer first."
         raise InputError("types times items", cells, f"at most {MAX_CELLS}", remedy)

@@ -178,7 +178,8 @@ class _TargetSearch:
 
     def smallest(self) -> BudgetAnswer:
         """The smallest budgets in proportion that meet all targets."""
-        smallest = min(float(self.policy.epsilons.min()), self.policy.smallest_pair)
+        smallest_budget = float(self.policy.epsilons.min())
+        smallest = min(smallest_budget, self.policy.smallest_pair)
         low = log(_SMALLEST_EPSILON / smallest)
         # A little below, so that rounding leaves no budget above the largest allowed.
         high = log(self.largest) - 1e-12
@@ -193,9 +194,11 @@ class _TargetSearch:
         possible = log_scale < high or self.excess(high) <= 0
         # The budget of a level above which more buys nothing, where the mechanism knows one.
         limit = getattr(option.law, "saturation_epsilon", None) or inf
-        saturated = policy.rule.by_level and policy.epsilons.max() > limit * (1 + 1e-9)
-        if possible and saturated:  # what is planned keeps these, too
-            policy = policy.with_changes(np.minimum(policy.epsilons, limit))
+        past_limit = policy.epsilons.max() > limit * (1 + 1e-9)
+        saturated = possible and policy.rule.by_level and past_limit
+        if saturated:  # what is planned keeps these, too
+            useful = np.minimum(policy.epsilons, limit)
+            policy = policy.with_changes(useful)
         return BudgetAnswer(
             possible=possible,
             scale=scale,
@@ -204,7 +207,7 @@ class _TargetSearch:
             targets=self.targets,
             reached=tuple(self.reach(option, target) for target in self.targets),
             lowest=log_scale == low,
-            saturated=possible and saturated,
+            saturated=saturated,
         )
 
 
@@ -303,7 +306,8 @@ def answer_targets(
 
 def _reached(kind: AnyKind, part: AnyPart, option: Option, target: Target) -> float:
     """What an option reaches for a target, in a round."""
-    reporting, total = part.in_round(kind.total(part, option))
+    total_in_all = kind.total(part, option)
+    reporting, total = part.in_round(total_in_all)
     if target.of_all:
         squared_error = total.sampled(reporting.fraction)
         return sqrt(squared_error / part.everybody)
@@ -344,22 +348,22 @@ def _in_file(part: AnyPart, budgets: BudgetAnswer) -> tuple[FileBudget, ...]:
     A level that tolerates ``E``, of which ``L`` is left, spends the share ``g L``; for ``g L'`` the
     file states ``E - L + L'``: what was spent before is spent, whatever is tolerated.
     """
-    by_level = all(asked.policy.rule.by_level for asked in part.question.together)
-    if not by_level:
-        return ()
     limit = inf
     if budgets.saturated:
         limit = float(budgets.policy.epsilons.max()) / part.share
     rows = []
     pairs = zip(part.tolerated.together, part.question.together, strict=True)
     for tolerated, left in pairs:
+        if not left.policy.rule.by_level:
+            return ()
         names = [level.name for level in tolerated.levels]
         if not names:  # a number has one budget, by the question's own name
             names = [tolerated.name]
-        before = tolerated.policy.epsilons  # E
+        stated = tolerated.policy.epsilons  # E
         now = left.policy.epsilons  # L
         needed = np.minimum(budgets.scale * now, limit)  # L'
-        after = before - now + needed
+        after = stated - now + needed
         for name, epsilon in zip(names, after.tolist(), strict=True):
-            rows.append(FileBudget(tolerated.name, name, epsilon))
+            row = FileBudget(tolerated.name, name, epsilon)
+            rows.append(row)
     return tuple(rows)

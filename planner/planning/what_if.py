@@ -71,7 +71,8 @@ def relaxations(
             continue
         level = policy.names[i]
         # The file states all of the budget, of which the question spends its share.
-        factor = 1 + share * RELAX_BY / float(policy.epsilons[i])
+        spent = float(policy.epsilons[i])
+        factor = 1 + share * RELAX_BY / spent
         after = curve.at(factor, level=level, tolerance=ROUGH)
         # What is planned now keeps the relaxed budgets, too.
         value = min(after.value, now.value)
@@ -125,16 +126,17 @@ class Frontier(WithDataFrame):
     def summary(self) -> str:
         """How far the scales reach, and what is proven of every point, if anything is."""
         reach = f"{self.scale[0]:.3g} to {self.scale[-1]:.3g} times the budgets"
-        proven = f"; every point is proven optimal to within {self.largest_gap:.1g}"
-        return f"{reach}{proven * (self.largest_gap < inf)}."
+        if self.largest_gap == inf:
+            return f"{reach}."
+        proven = f"every point is proven optimal to within {self.largest_gap:.1g}"
+        return f"{reach}; {proven}."
 
     def columns(self) -> Columns:
         """One row a scale; errors as shares of the users."""
-        levels = {
-            f"error of {name}": self.level_errors[:, i]
-            for i, name in enumerate(self.names)
-        }
-        return {"scale": self.scale, "total_error": self.total_error, **levels}
+        columns = {"scale": self.scale, "total_error": self.total_error}
+        for name, errors in zip(self.names, self.level_errors.T, strict=True):
+            columns[f"error of {name}"] = errors
+        return columns
 
 
 def frontier(
