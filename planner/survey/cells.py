@@ -35,14 +35,16 @@ COMMA = re.compile(r"[+-]?\d*,(\d{1,2}|\d{4,})")
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d( 00:00:00)?|\d{1,2}[-. ]+[a-z]{3}\.?|[a-z]{3}[-. ]+\d{1,2}"
 )
-_CORRECT = "Correct it, or name it in missing = [...] of the survey if it stands for no answer."
+_MISSING = mark("missing = [...] of the survey")
+_CORRECT = f"Correct it, or name it in {_MISSING} if it stands for no answer."
 _UNLISTED = "List it in a level, or let answers that no level lists take places."
 _DECIMAL = "Write the decimal mark as a point, as in 1.5, or say that it is a comma."
 _IS_A_DATE = (
     "It is a date, which a spreadsheet makes of answers such as 1-5 or 10/12: say what it stands "
-    'for, as in recode = { "%s" = "1-5" }.'
+    "for, as in "
 )
-_TICKED = "Name it in ticks = [...] or unticked = [...] of the question."
+_UNTICKED = mark("unticked = [...] of the question")
+_TICKED = f"Name it in {mark('ticks = [...]')} or {_UNTICKED}."
 
 
 class ColumnReader(dict[Cell, Code]):
@@ -99,7 +101,7 @@ class ColumnReader(dict[Cell, Code]):
         """The codes of these rows."""
         cells = [self.cell(row) for _, row in block]
         try:
-            codes = [*map(self.__getitem__, cells)]
+            codes = [self[cell] for cell in cells]
         except InputError as error:
             line, _ = block[cells.index(self.wrong)]
             where = f"line {line}, column {error.argument!r}"
@@ -167,10 +169,7 @@ class ColumnReader(dict[Cell, Code]):
             for pairs in self._recoded:
                 for cell, text in pairs.items():
                     numbers[cell] = self.asked.find(text)
-        places = {}
-        for text, number in numbers.items():
-            if number is not None:
-                places[text] = number
+        places = {text: k for text, k in numbers.items() if k is not None}
         if places:
             self.asked = self.asked.placing(places)
 
@@ -221,12 +220,14 @@ class ColumnReader(dict[Cell, Code]):
                 raise FileError(self.table.path, reason, "Group rare answers.")
         free = [*islice(vacant_places(levels, used), len(labels))]
         if len(labels) > len(free):
-            names = ", ".join(map(repr, [*labels.values()][:5]))
+            names = ", ".join(map(repr, islice(labels.values(), 5)))
             if len(labels) > 5:
                 names += ", ..."
-            reason = f"{len(labels):,} answers are in no level, {names}, and levels without a list"
+            reason = (
+                f"{len(labels):,} answers are in no level, {names}, and levels without a list "
+                f"have room for {len(free):,} more"
+            )
             remedy = f"List them in a level, or raise {mark('item_count')} of one without a list."
-            reason = f"{reason} have room for {len(free):,} more"
             raise FileError(self.table.path, reason, remedy)
         order = sorted(labels)
         if all(map(str.isdecimal, labels)):
@@ -262,8 +263,9 @@ class ColumnReader(dict[Cell, Code]):
         if part < len(self._recoded):
             recoded = self._recoded[part]
         for candidate in texts:
-            if folded(candidate) in recoded:
-                return recoded[folded(candidate)]
+            answer = recoded.get(folded(candidate))
+            if answer is not None:
+                return answer
         for candidate in texts:
             if folded(candidate) in self.missing:
                 return candidate
@@ -310,7 +312,8 @@ class ColumnReader(dict[Cell, Code]):
 
     def _remedy(self, text: str) -> str:
         if _DATE.fullmatch(text.lower()):
-            return _IS_A_DATE % text
+            recoding = mark(f'recode = {{ "{text}" = "1-5" }}')
+            return f"{_IS_A_DATE}{recoding}."
         if self.asked.decimals:
             return _remedy_of_number(text)
         levels = self.asked.levels
@@ -333,28 +336,34 @@ class ColumnReader(dict[Cell, Code]):
         """The answers that are ticked; of one answer each, the one."""
         # A row without a tick has none of the answers; no answer if blanks are said to be missing.
         held: set[int] = set()
-        nothing = "" in self.missing and not any(map(str.strip, cells))
-        rows = zip(self.names, self._ticked_answers, cells, strict=True)
-        for column, (name, number, code) in enumerate(rows):
+        missing = "" in self.missing and not any(map(str.strip, cells))
+        for column, code in enumerate(cells):
+            name = self.names[column]
+            number = self._ticked_answers[column]
             cell = self._tick_text(code, column)
             text = folded(cell)
             if self._is_tick(cell, name, number):
                 held.add(number)
             elif text not in self._unticked and text not in self.missing:
                 raise _wrong(name, cell, self._allowed_ticks(), _TICKED)
-            nothing |= bool(text) and text in self.missing
-            several = len(held) > 1 and not self.asked.several
-            if (nothing and held) or several:
+            if text and text in self.missing:
+                missing = True
+            # A tick beside a refusal contradicts it, and so do two where one is asked for.
+            most = len(held) if self.asked.several else 1
+            if missing:
+                most = 0
+            if len(held) > most:
                 raise _wrong(name, cell, "left out, as others are ticked", _CORRECT)
         if isinstance(self.asked, OneOfSet):
-            return self._ticked_set(held, nothing=nothing)
+            return self._ticked_set(held, missing=missing)
         if not held:
-            return self.asked.without(blank=not nothing)
-        return self.asked.read_cell(self.asked.levels.item_name(held.pop()))
+            return self.asked.without(blank=not missing)
+        answer = self.asked.levels.item_name(held.pop())
+        return self.asked.read_cell(answer)
 
-    def _ticked_set(self, held: set[int], *, nothing: bool) -> Code:
+    def _ticked_set(self, held: set[int], *, missing: bool) -> Code:
         assert isinstance(self.asked, OneOfSet)  # noqa: S101 - of its caller
-        if nothing:
+        if missing:
             return self.asked.without(blank=False)
         try:
             return self.asked.of_items(held)
@@ -373,21 +382,23 @@ class ColumnReader(dict[Cell, Code]):
     def _is_tick(self, cell: str, name: str, number: int) -> bool:
         """Whether it is a tick, or says the name of the column or of the answer."""
         text = folded(cell)
+        named = text == folded(name)
         # Where items have no names, a bare number is none, though it may mean an item.
-        nameless = text.isdecimal() and not self.asked.levels.named
-        means = not nameless and self.asked.find(cell) == number
-        named = means or text == folded(name)
+        if self.asked.levels.named or not text.isdecimal():
+            named = named or self.asked.find(cell) == number
         if text not in self._unticked:
             return named or text in self._ticks
-        stated = self._column.ticks is not None or self._column.unticked is not None
+        column = self._column
+        stated = column.ticks is not None or column.unticked is not None
         if named and text and not stated:  # an answer such as "no" or "0"
             allowed = "said to be a tick or none, as it is also the name of the answer"
             raise _wrong(name, cell, allowed, _TICKED)
         return False
 
     def _allowed_ticks(self) -> str:
-        ticks = ", ".join([*self._ticks][:4])
-        unticked = ", ".join(list(filter(None, self._unticked))[:3] or ["a blank"])
+        ticks = ", ".join(islice(self._ticks, 4))
+        words = list(filter(None, self._unticked)) or ["a blank"]
+        unticked = ", ".join(words[:3])
         return f"ticked, as by {ticks}, or not, as by {unticked}"
 
 

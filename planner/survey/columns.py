@@ -195,7 +195,7 @@ def _require_met(
         answer = (*absent, levels.item_name(0))[0]
         other = (*unmet, *twice, *column.names)[0]
         row = f"{json.dumps(answer, ensure_ascii=False)} = {json.dumps(other, ensure_ascii=False)}"
-        table = f"{mark('columns')} = {{ {row}, ... }}"
+        table = mark(f"columns = {{ {row}, ... }}")
         remedy = f"Say which column is which answer: {table}."
         reason = f"{mark('columns')} of {column.name!r}: {'; '.join(reasons)}"
         raise InputError.because("columns", reason, remedy)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from planner.errors import FileError, InputError
+from planner.errors import FileError, InputError, mark
 from planner.laws.levels import folded
 from planner.survey.description import Description
 from planner.survey.rows import (
@@ -168,7 +168,9 @@ class AnswerTable:
             listed = f"{listed[:_LONGEST_LIST]} ..."
         if places:
             reason = f"one column {name!r} is needed, and there are {len(places)}"
-            remedy = f"Say which, in columns: '{name} #1' is the first of them."
+            remedy = (
+                f"Say which, in {mark('columns')}: '{name} #1' is the first of them."
+            )
             raise FileError(self.path, reason, remedy)
         holder = self._column_with(name)
         if holder:
@@ -184,12 +186,16 @@ class AnswerTable:
         return self.value_labels.get(self.header[column_index], {})
 
     def _places(self, name: str) -> list[int]:
-        folded_name = folded(name)
-        places = []
+        titles = enumerate(map(folded, self.header))
+        return [k for k, title in titles if title == folded(name)]
+
+    def _columns_called(self, pattern: re.Pattern[str]) -> list[int]:
+        """The positions of the columns whose titles, folded, are of a ``pattern``."""
+        positions = []
         for k, title in enumerate(self.header):
-            if folded(title) == folded_name:
-                places.append(k)
-        return places
+            if pattern.fullmatch(folded(title)):
+                positions.append(k)
+        return positions
 
     def _column_with(self, name: str) -> str:
         """The column that has names of questions in its cells; empty if none has this one."""
@@ -213,21 +219,15 @@ class AnswerTable:
 
         One with few values is a code that is called so: PID is a party, too.
         """
-        places = []
-        for k, title in enumerate(self.header):
-            if _OF_PERSONS.fullmatch(folded(title)):
-                places.append(k)
-        if not places:
+        columns = self._columns_called(_OF_PERSONS)
+        if not columns:
             return ""
-        listed: list[list[str]] = [[] for _ in places]
-        for _, row in islice(self._readable_rows(), _ROWS_LOOKED_AT):
-            for cells, column_index in zip(listed, places, strict=True):
-                cells.append(folded(row[column_index]))
-        for cells, column_index in zip(listed, places, strict=True):
-            given = list(filter(None, cells))
-            persons = set(given)
+        rows = [row for _, row in islice(self._readable_rows(), _ROWS_LOOKED_AT)]
+        for column in columns:
+            given = [row[column] for row in rows if folded(row[column])]
+            persons = set(map(folded, given))
             if len(persons) < len(given) <= _MOST_ROWS_A_PERSON * len(persons):
-                return self.header[column_index]
+                return self.header[column]
         return ""
 
     def require_persons(self, answer_column: int, answers: int) -> None:
@@ -241,10 +241,9 @@ class AnswerTable:
             How many different ones there are.
         """
         # A column that is called like a number of people.
-        counts = []
-        for k, title in enumerate(self.header):
-            if k != answer_column and _OF_COUNTS.fullmatch(folded(title)):
-                counts.append(k)
+        counts = self._columns_called(_OF_COUNTS)
+        if answer_column in counts:
+            counts.remove(answer_column)
         if not counts:
             return
         # One row more than there are answers shows that rows are people.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -96,6 +96,8 @@ def _labels() -> dict[str, str]:
 
 
 _LABELS = _labels()
+# What shows that a remedy is about the text of a file: a key with its value, or a table.
+_FILE_SYNTAX = re.compile(r"\w = |\[\[")
 
 
 class Form(NamedTuple):
@@ -337,15 +339,17 @@ def cleaned(document: Document) -> Document:
 
 
 def _cleaned(question: Document) -> Document:
-    keys = set(described_by(question).file_keys()) - _foreign_keys(question)
-    kept = {key: cell for key, cell in question.items() if key in keys}
+    keys = set(described_by(question).file_keys())
+    kept = _only(question, keys - _foreign_keys(question))
     if "level" in kept:
         columns = form_of(question).columns
-        rows = []
-        for row in kept["level"]:
-            rows.append({key: cell for key, cell in row.items() if key in columns})
-        kept["level"] = rows
+        kept["level"] = [_only(row, columns) for row in kept["level"]]
     return kept
+
+
+def _only(table: Document, keys: Container[str]) -> Document:
+    """A table without other keys than these."""
+    return {key: cell for key, cell in table.items() if key in keys}
 
 
 def _foreign_keys(question: Document) -> set[str]:
@@ -407,7 +411,7 @@ def sentence_of(mistake: Mistake, *, at_its_field: bool = False) -> str:
     remedy = error.remedy
     # A remedy such as "Write epsilon = 2" teaches the syntax of a file, which nobody
     # sees on a page.
-    if cell is not None and cell.remedy and remedy.startswith("Write "):
+    if cell is not None and cell.remedy and _FILE_SYNTAX.search(remedy):
         remedy = cell.remedy
     if is_empty(mistake):
         label = _LABELS.get(key, error.argument)
@@ -455,8 +459,11 @@ def sentences_of(mistakes: Sequence[Mistake]) -> list[str]:
 
 
 def label_of(key: str) -> str:
-    """What the page calls a key of the file."""
-    return f'"{_LABELS[key]}"' if key in _LABELS else key
+    """What the page calls a key of the file, or an entry with this key."""
+    label = _LABELS.get(key.partition(" = ")[0])
+    if label is None:
+        return key
+    return f'"{label}"'
 
 
 # Cells

@@ -19,9 +19,12 @@ _RANGE = re.compile(
 )
 
 
-def _split(text: str) -> list[str]:
+def cells_of(text: str) -> list[str]:
+    """The cells of a list in one text."""
     listed = split(text)
-    return list(map(str, listed)) if isinstance(listed, list) else []
+    if not isinstance(listed, list):
+        return []
+    return list(map(str, listed))
 
 
 def pairs_of(text: str) -> dict[str, str]:
@@ -33,7 +36,7 @@ def pairs_of(text: str) -> dict[str, str]:
     {'north': '60', 'south': '40'}
     """
     pairs = {}
-    for cell in _split(text):
+    for cell in cells_of(text):
         # A cell without "=" has a blank beside its name, which the reader of files
         # refuses under that name.
         name, _, belongs = cell.partition("=")
@@ -58,7 +61,7 @@ def group_values(text: str) -> Document | list[str]:
     """
     numbers = _RANGE.fullmatch(text.strip())
     if numbers is None:
-        return _split(text)
+        return cells_of(text)
     values: Document = {"kind": "number"}
     for key, number in numbers.groupdict().items():
         if number:

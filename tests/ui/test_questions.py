@@ -458,6 +458,11 @@ MISTAKES = {
         "From the lowest to the",
     ),
     "a weight": (lambda one: one.update(weight="0"), "Weight is '0'"),
+    "no level": (lambda one: one.update(level=[]), "Type its name, its budget"),
+    "a budget against": (
+        lambda one: one["level"][0].update(against="2"),
+        'Protect answers "only from being suspected"',
+    ),
 }
 
 

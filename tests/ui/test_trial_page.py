@@ -132,6 +132,7 @@ def test_ticked_columns_are_chosen_and_their_ticks_typed():
     both = ["diagnosis/flu", "diagnosis/HIV"]
     by_label(app.multiselect, label).set_value(both).run()
     assert "'yo' must be ticked, as by" in words(app)
+    assert 'Name it in "Cells that are ticks" or "Cells that are none".' in words(app)
     by_label(app.text_input, "Cells that are ticks").set_value("yo").run()
     by_label(app.text_input, "Cells that are none").set_value("no").run()
     assert "3 people, 2 answers, sets cut or padded to 2" in words(app)
@@ -143,6 +144,8 @@ def test_rows_are_pasted_and_some_cells_are_no_answer():
     (box,) = app.text_area
     box.set_value("diagnosis\tage\nHIV\t40\nanemia\t30\n99\t20\n").run()
     assert "'99' must be the name of an item" in words(app)
+    # In the words of the field, not of a survey's file.
+    assert 'name it in "Cells that are no answer" if' in words(app)
     by_label(app.text_input, "Cells that are no answer").set_value("99").run()
     assert "2 people, 5 answers" in words(app)
 

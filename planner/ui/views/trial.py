@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -25,14 +25,15 @@ from planner.survey.columns import AnswerColumn
 from planner.survey.numeric import Numeric
 from planner.survey.questions import QUESTIONS, Question
 from planner.survey.tables import SUFFIXES, Reading, open_table
-from planner.survey.values import read_count, read_share, split
+from planner.survey.values import read_count, read_share
 from planner.trial.made_up import made_up_answers, made_up_numbers, shapes_of
 from planner.trial.simulate import Simulated, Trial
 from planner.ui import render
+from planner.ui.document import CELLS
 from planner.ui.fields import kept_item
 from planner.ui.opening import as_file
 from planner.ui.state import session
-from planner.ui.typed import pairs_of
+from planner.ui.typed import cells_of, pairs_of
 from planner.ui.working import looked_at, remembered
 
 _TRIED = [kind for kind, question in QUESTIONS.items() if question.locally_private]
@@ -52,9 +53,6 @@ _OPTIONS = {
     "skip_rows": "Rows above the header",
 }
 _TAKE_PLACES = "Answers that no level lists take the places of levels without a list"
-_USUAL_TICKS = "as usual: x, 1, yes, ..."
-_USUALLY_NONE = "as usual: blank, 0, no, ..."
-_USUAL_RECODING = "such as 1 = red; 2 = green"
 
 
 class _Settings(NamedTuple):
@@ -93,7 +91,8 @@ def _settings(trial: Trial) -> _Settings:
     start = kept_item(right.text_input, "Seed of the runs", "t-seed", "1", help=same)
     st.caption(f"{about_trial(trial)}.")
     repeats = read_count(runs, most=_MOST_RUNS, argument="runs")
-    return _Settings(trial, repeats, read_count(start, 0, argument="seed"))
+    seed = read_count(start, 0, argument="seed")
+    return _Settings(trial, repeats, seed)
 
 
 def _run(settings: _Settings) -> None:
@@ -138,17 +137,21 @@ def _simulated(settings: _Settings) -> tuple[Simulated, ...]:
 def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
     """Measured and predicted, all mechanisms in details; then one survey, or another."""
     trial = settings.trial
-    typed = session().typed
     render.facts(measured_facts(trial, results[0]))
-    fill = partial(render.render, simulation_blocks(trial, results)[1:])
+    _, *compared = simulation_blocks(trial, results)
+    fill = partial(render.render, compared)
     render.drawer("Details: mechanisms compared", "trial-details", fill)
     render.section("One survey: true and estimated")
-    # A button is True in the one run after its click, and counts as 1.
-    typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
+    typed = session().typed
+    draw = typed.get("t-draw", 0)
+    if st.button("Draw another survey"):
+        draw += 1
+    typed["t-draw"] = draw
     # Of both numbers: another draw is another survey, and coming back to the page shows
     # the same one.
-    rng = np.random.default_rng((settings.seed, typed["t-draw"]))
-    drawn, alt, said = one_survey(trial, trial.one(trial.names[0], rng))
+    rng = np.random.default_rng((settings.seed, draw))
+    survey = trial.one(trial.names[0], rng)
+    drawn, alt, said = one_survey(trial, survey)
     render.chart(drawn, "one-survey", alt)
     st.caption(render.plain(said))
     for table, truth in trial.tables(rng):
@@ -248,8 +251,10 @@ def read_answers(
         column = _marked(_column(path, question, reading))
         # By its content, since a file is often mended and uploaded again under its
         # name.
-        key = ("read", hashlib.sha256(data).hexdigest(), name, column, reading)
-        known = session().remembered(key, partial(read_known, path, column, reading))
+        content = hashlib.sha256(data).hexdigest()
+        key = ("read", content, name, column, reading)
+        read = partial(read_known, path, column, reading)
+        known = session().remembered(key, read)
     st.caption(known.said)
     return known.answers, str(hash(key))
 
@@ -257,12 +262,11 @@ def read_answers(
 def _reading() -> Reading:
     """What the fields beside the upload say of the file; what they leave open is found out."""
     typed = {}
-    for slot, (key, label) in zip(
-        st.columns(len(_OPTIONS)), _OPTIONS.items(), strict=True
-    ):
-        typed[key] = kept_item(
-            slot.text_input, label, f"t-{key}", "", placeholder="found out"
-        )
+    slots = st.columns(len(_OPTIONS))
+    for slot, (key, label) in zip(slots, _OPTIONS.items(), strict=True):
+        name = f"t-{key}"
+        text = kept_item(slot.text_input, label, name, "", placeholder="found out")
+        typed[key] = text
     rows = typed.pop("skip_rows") or 0
     skipped = read_count(rows, 0, argument="rows above the header")
     unlisted = kept_item(st.toggle, _TAKE_PLACES, "t-place_unlisted", False)
@@ -281,18 +285,15 @@ def _column(path: Path, question: Question, reading: Reading) -> AnswerColumn:
     # column.
     if column.ticked or column.joined or header == [column.name]:
         return column
-    usual = name
-    for heading in header:
-        if folded(heading) == folded(name):
-            usual = heading
-            break
+    called_so = (heading for heading in header if folded(heading) == folded(name))
+    usual = next(called_so, name)
     options = list(dict.fromkeys([usual, *header]))
     key = f"t-column-{hash(tuple(header))}"
+    label = CELLS["columns"].label
     if not column.asked.several:
-        label = "Column with the answers"
         chosen = [kept_item(st.selectbox, label, key, usual, options=options)]
     else:
-        label = "Column with the answers, or a column for each that is ticked"
+        label = f"{label}, or a column for each that is ticked"
         chosen = kept_item(st.multiselect, label, key, [usual], options=options)
     if chosen in ([], [name]):
         return column
@@ -301,37 +302,23 @@ def _column(path: Path, question: Question, reading: Reading) -> AnswerColumn:
 
 def _marked(column: AnswerColumn) -> AnswerColumn:
     """With what is typed of its cells: ticks, what stands for an answer, what for none."""
-    slots = iter(st.columns(4 if column.ticked else 2))
+    keys = ["recode", "missing"]
     if column.ticked:
-        ticks = _cells_typed(next(slots), "Cells that are ticks", "ticks", _USUAL_TICKS)
-        if ticks:
-            column = column._replace(ticks=ticks)
-        unticked = _cells_typed(
-            next(slots), "Cells that are none", "unticked", _USUALLY_NONE
+        keys = ["ticks", "unticked", *keys]
+    typed: dict[str, str] = {}
+    for slot, key in zip(st.columns(len(keys)), keys, strict=True):
+        cell = CELLS[key]
+        name = f"t-{key}"
+        typed[key] = kept_item(
+            slot.text_input, cell.label, name, "", placeholder=cell.empty
         )
-        if unticked:
-            column = column._replace(unticked=unticked)
-    label = "Cells that stand for an answer"
-    meant = kept_item(
-        next(slots).text_input, label, "t-recode", "", placeholder=_USUAL_RECODING
-    )
-    pairs = tuple(pairs_of(meant).items())
+    pairs = tuple(pairs_of(typed.pop("recode")).items())
     if pairs:
         # Each part of a joint question is read in the same way.
         parts = len(column.columns) if column.joined else 1
         column = column._replace(recoded=(pairs,) * parts)
-    missing = _cells_typed(
-        next(slots), "Cells that are no answer", "no-answer", "blank ones"
-    )
-    if missing:
-        column = column._replace(missing=missing)
-    return column
-
-
-def _cells_typed(
-    slot: st.delta_generator.DeltaGenerator, label: str, name: str, usual: str
-) -> tuple[str, ...]:
-    """The cells that are typed into a field; none if it is blank."""
-    text = kept_item(slot.text_input, label, f"t-{name}", "", placeholder=usual)
-    cells = split(text)
-    return tuple(map(str, cells)) if isinstance(cells, list) else ()
+    stated: dict[str, Any] = {}
+    for key, text in typed.items():
+        if text.strip():
+            stated[key] = tuple(cells_of(text))
+    return column._replace(**stated)
