@@ -93,7 +93,7 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
         Path, option("FOLDER", "For files of reports, as aggregate takes them.")
     ],
     port: Annotated[
-        int, typer.Option(help="Port to listen on.", min=1, max=65534)
+        int, typer.Option(metavar="PORT", help="To listen on.", min=1, max=65534)
     ] = 8780,
     address: Annotated[
         str, option("IP", "To listen on; any but this needs TLS before it.")

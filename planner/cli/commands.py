@@ -46,7 +46,7 @@ def _options(
 
 def open_app(
     port: Annotated[
-        int, typer.Option(help="Port to listen on.", min=1, max=65535)
+        int, typer.Option(metavar="PORT", help="To listen on.", min=1, max=65535)
     ] = 8501,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     address: Annotated[
@@ -96,11 +96,28 @@ _COMMANDS: dict[Callable[..., None], str] = {
 
 
 class _Command(TyperCommand):
-    """A command whose usage names its arguments as they are typed, without braces."""
+    """A command whose help names its arguments as they are typed, without braces and types.
 
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # click's, or typer's copy
+    What contexts and formatters are is click's, or typer's copy of it.
+    """
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
         pieces = super().collect_usage_pieces(ctx)
         return [piece.replace("{", "").replace("}", "") for piece in pieces]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                name, explanation = record
+                # Newer versions of typer put a type such as <path> behind an argument.
+                name = name.partition(" <")[0]
+                records[parameter.param_type_name].append((name, explanation))
+        for kind, rows in records.items():
+            if rows:
+                with formatter.section(f"{kind.capitalize()}s"):
+                    formatter.write_dl(rows)
 
 
 for _command, _example in _COMMANDS.items():

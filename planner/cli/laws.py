@@ -170,11 +170,11 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
         Path | None, option("FILE", "Ask the answers that are in this file.")
     ] = None,
     survey: AnswerFileSurvey = None,
-    reports: Annotated[int, typer.Option(help="Reports of each answer.")] = 100_000,
+    reports: Annotated[int, option("N", "Reports of each answer.")] = 100_000,
     confidence: Annotated[
         float, option("SHARE", "That an honest client passes.")
     ] = 0.999999,
-    seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
+    seconds: Annotated[float, option("SECONDS", "Time limit of each start.")] = 600.0,
     delimiter: Delimiter = "",
     encoding: Encoding = "",
     decimal: Decimal = "",

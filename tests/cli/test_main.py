@@ -36,6 +36,12 @@ def test_help(command):
     assert "..." not in result.stdout.partition("Commands:")[2]  # no summary is cut
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_names_what_to_type_and_no_type_of_python(command):
+    shown = invoke(command, "--help").stdout
+    assert re.findall(r"<\w[^>]*>|\[(?:str|Path)\]", shown) == []
+
+
 def test_nothing_asked_is_a_request_for_help():
     done = ended()
     assert done.returncode == 0
