@@ -45,9 +45,12 @@ def opening() -> None:
     # With the revision in its key the list stands at its first entry again when an
     # example was taken.
     key = f"example-{new}"
-    written = names.__getitem__
     st.selectbox(
-        "Example", list(names), key=key, format_func=written, on_change=_take_example
+        "Example",
+        list(names),
+        key=key,
+        format_func=names.__getitem__,
+        on_change=_take_example,
     )
     label = "A survey (TOML), a form (XLSForm), or items (CSV)"
     what_it_is = "The first line of a CSV file is item,level,epsilon. Files stay on this machine."
@@ -83,7 +86,7 @@ def _take_upload() -> None:
         elif name.lower().endswith(_FORM_ENDINGS):
             document = _of_form(name, data)
         else:
-            document, mistakes = _survey_in(name, data)
+            document, mistakes = survey_in(name, data)
             # All mistakes at once: whoever mends the file would else come back once for
             # each.
             here.refused = [str(mistake.error.within(name)) for mistake in mistakes]
@@ -111,26 +114,16 @@ def _of_form(name: str, data: bytes) -> Document:
     changed = [f"{question}: {what}" for question, what in imported.changed.items()]
     for said, sentences in (("Left out", left_out), ("Changed", changed)):
         if sentences:
-            session().notices.append((f"{said}: {'; '.join(sentences)}.", True))
+            notice = f"{said}: {'; '.join(sentences)}."
+            session().notices.append((notice, True))
     return read_document(imported.text, name)
 
 
-def document_from_upload(name: str, data: bytes) -> Document:
-    """The document of a survey file.
+def survey_in(name: str, data: bytes) -> tuple[Document, tuple[Mistake, ...]]:
+    """The document of a survey file, and all that is wrong with it.
 
-    Raises
-    ------
-    FileError
-        It is none, not right, or names another file.
+    A FileError if it is none.
     """
-    document, mistakes = _survey_in(name, data)
-    for mistake in mistakes:
-        raise mistake.error.within(name)
-    return document
-
-
-def _survey_in(name: str, data: bytes) -> tuple[Document, tuple[Mistake, ...]]:
-    """The document of a survey file, and all that is wrong with it."""
     with as_file(name, data) as path:
         document = read_document(read_text(path), name)
     _, mistakes = settle(document)
@@ -141,9 +134,11 @@ def _with_items(document: Document, name: str, data: bytes) -> Document:
     """The document with the items of a CSV file in place of the chosen question's rows."""
     # A refusal further down must leave alone what is typed.
     changed = copy.deepcopy(document)
-    number = session().typed.get("question", 0)
     questions = changed["question"]
-    question = questions[number if number < len(questions) else 0]
+    number = session().typed.get("question", 0)
+    if number >= len(questions):
+        number = 0
+    question = questions[number]
     # A number has no answers to list: the items become a question of their own.
     if not form_of(question).small:
         question = {"name": "question"}
@@ -230,34 +225,37 @@ def rows_of_paste(text: str, column: str, before: Sequence[Document]) -> list[Do
     # Commas in a list of answers belong to its answers; only tabs show that columns
     # were copied.
     if column == "items" and mark != "\t":
-        return [{"items": _one_cell(list(map(str.strip, lines)))}]
+        answers = [line.strip() for line in lines]
+        return [{"items": _one_cell(answers)}]
     if not mark:
         reason = f"{len(lines):,} lines of one column were pasted"
         remedy = "Paste a list into Answers, or rows of level, budget and answers."
         raise InputError.because("level", reason, remedy)
     table = csv.reader(lines, delimiter=mark)
-    cells = [list(map(str.strip, row)) for row in table]
-    header = set(map(str.lower, cells[0]))
+    rows = [list(map(str.strip, row)) for row in table]
+    header = set(map(str.lower, rows[0]))
     if "item" in header:
         return [*rows_from_items("what was pasted", text.encode(), before)]
     # Headings that were copied along are no level of that name.
     if header <= _HEADINGS:
-        del cells[0]
+        del rows[0]
     # By level and budget, in the order in which they come: cells of answers, and their number.
     answers_of: dict[tuple[str, str], list[str]] = {}
     number_of: dict[tuple[str, str], str] = {}
-    for line in cells:
+    for row in rows:
         # Short rows are filled up; what stands behind the fourth cell is not of this table.
-        level, budget, answer, number = [*line, "", "", ""][:4]
-        listed = answers_of.setdefault((level, budget), [])
+        level, budget, answer, number, *_ = [*row, "", "", ""]
+        key = (level, budget)
+        answers_of.setdefault(key, [])
         if answer:
-            listed.append(answer)
-        number_of[level, budget] = number
+            answers_of[key].append(answer)
+        number_of[key] = number
     levels = []
-    for (level, budget), listed in answers_of.items():
-        row = {"name": level, "epsilon": budget, "items": _one_cell(listed)}
-        row["item_count"] = number_of[level, budget]
-        levels.append({key: cell for key, cell in row.items() if cell})
+    for key, answers in answers_of.items():
+        level, budget = key
+        filled = {"name": level, "epsilon": budget, "items": _one_cell(answers)}
+        filled["item_count"] = number_of[key]
+        levels.append({key: cell for key, cell in filled.items() if cell})
     return levels
 
 

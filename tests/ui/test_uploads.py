@@ -10,7 +10,7 @@ import pytest
 from planner.errors import FileError
 from planner.survey.survey import document_of, settle
 from planner.ui.document import EXAMPLES, cleaned, example_document
-from planner.ui.opening import as_file, document_from_upload, rows_from_items
+from planner.ui.opening import as_file, rows_from_items, survey_in
 from tests.refusals import refused
 from tests.ui.pages import TOTAL, by_label, metric, open_page, session, words
 
@@ -89,8 +89,9 @@ def test_a_list_of_items_makes_a_question_where_there_is_none():
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_are_surveys_and_come_back_from_them(name, pytestconfig):
     path = pytestconfig.rootpath / "examples" / f"{name}.toml"
-    assert document_from_upload(path.name, path.read_bytes()) == example_document(name)
-    survey, mistakes = settle(cleaned(example_document(name)))
+    document = example_document(name)
+    assert survey_in(path.name, path.read_bytes()) == (document, ())
+    survey, mistakes = settle(cleaned(document))
     assert mistakes == ()
     assert settle(cleaned(document_of(survey)))[0] == survey
 
@@ -110,7 +111,8 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_not_right_is_named_by_its_own_name_and_no_file_here_is_read(name):
     with refused(kind=FileError) as caught:
-        document_from_upload("s.toml", WRONG[name].encode("utf-8", "surrogateescape"))
+        _, mistakes = survey_in("s.toml", WRONG[name].encode(errors="surrogateescape"))
+        raise mistakes[0].error.within("s.toml")
     assert tempfile.gettempdir() not in str(caught.value)
     assert str(caught.value).startswith("s.toml")
 
