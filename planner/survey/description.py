@@ -44,13 +44,14 @@ class Description(pydantic.BaseModel):
     def __init__(self, /, *places: object, **fields: object) -> None:
         first = self.first or tuple(type(self).model_fields)
         if len(places) > len(first):
-            raise TypeError(
-                f"{type(self).__name__} takes at most {', '.join(first)} by place"
-            )
+            most = ", ".join(first)
+            raise TypeError(f"{type(self).__name__} takes at most {most} by place")
         given = dict(zip(first, places, strict=False)) | fields
         # Files say "level" where Python says "levels".
         aliases = dict(zip(type(self).model_fields, self.file_keys(), strict=False))
-        document = {aliases.get(name, name): value for name, value in given.items()}
+        document: Document = {}
+        for name, value in given.items():
+            document[aliases.get(name, name)] = value
         try:
             self.__pydantic_validator__.validate_python(document, self_instance=self)
         except pydantic.ValidationError as error:
@@ -158,19 +159,21 @@ class told_apart:  # noqa: N801 - stands in annotations beside Pydantic's valida
         )
 
     def _read(self, table: Json, info: pydantic.ValidationInfo) -> Json:
-        if isinstance(table, tuple(self.kinds.values())):
+        kinds = self.kinds
+        if isinstance(table, tuple(kinds.values())):
             return table
         given: Document = {}
         if type(table) is dict:
             given = table
         name = given.get(self.key, self.usual)
         # A mistake is told at the key, and not once for each kind that it could be.
-        if name not in list(self.kinds):  # what is no text may have no hash
-            named = given.get(self.key)
-            error = InputError.unknown(self.key, named, self.kinds, self.remedy)
+        if name not in list(kinds):  # what is no text may have no hash
+            stated = given.get(self.key)
+            error = InputError.unknown(self.key, stated, kinds, self.remedy)
             raise at(self.key, error=error)
-        _know(given, self.kinds[name], self.kinds)
-        return self.kinds[name].model_validate(table, context=info.context)
+        kind = kinds[name]
+        _know(given, kind, kinds)
+        return kind.model_validate(table, context=info.context)
 
 
 def _dumped(described: Description, info: pydantic.SerializationInfo) -> Document:
@@ -191,9 +194,8 @@ def at(*where: str | int, error: InputError) -> pydantic.ValidationError:
 def mistake_at(where: Where, error: InputError) -> pydantic.ValidationError:
     """The mistake, as :func:`at` makes it, where the way to it is a tuple already."""
     # Pydantic collects such errors, so that a file's mistakes are all listed at once.
-    kind = PydanticCustomError(
-        "mistake", "{reason}", {"reason": error.reason, "error": error}
-    )
+    context = {"reason": error.reason, "error": error}
+    kind = PydanticCustomError("mistake", "{reason}", context)
     detail = InitErrorDetails(type=kind, loc=where, input=error.value)
     return pydantic.ValidationError.from_exception_data("", [detail])
 

@@ -218,26 +218,34 @@ def check_items(levels: tuple[Level, ...]) -> None:
     names: list[tuple[Where, str]] = []
     items: list[tuple[Where, str]] = []
     unlisted: dict[str, int] = {}  # how many items levels without a list have
+    total = 0
     for i, level in enumerate(levels):
         names.append((("level", i, "name"), level.name))
         for k, item in enumerate(level.items):
-            items.append((("level", i, "items", k), item))
+            where = ("level", i, "items", k)
+            items.append((where, item))
         if not level.items:
             unlisted[folded(level.name)] = level.item_count
+        total += level.item_count
     require_distinct(names)
     require_distinct(items, [level.name for level in levels])
-    total = sum(level.item_count for level in levels)
-    if len(items) == total:  # all are listed, and none goes by its number
+    if not unlisted:  # none goes by its number
         return
-    for where, item in items:
+    for way, item in items:
         # Unlisted items are called by their number, or "common 3" by level and number.
         name, _, number = folded(item).rpartition(" ")
-        of_level = unlisted.get(name, 0)
-        taken = _LIKE_A_NUMBER.fullmatch(number) and 0 < int(number) <= of_level
-        if taken or (_LIKE_A_NUMBER.fullmatch(item) and int(item) < total):
+        numbered = _number_in(number, 1, unlisted.get(name, 0))
+        if numbered or _number_in(item, 0, total - 1):
             allowed = "no number, as items of other levels go by theirs"
             error = InputError("item", item, allowed, "Name all items, or none.")
-            raise mistake_at(where, error)
+            raise mistake_at(way, error)
+
+
+def _number_in(text: str, least: int, most: int) -> bool:
+    """Whether a text is a whole number from ``least`` to ``most``."""
+    if not _LIKE_A_NUMBER.fullmatch(text):
+        return False
+    return least <= int(text) <= most
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,17 +297,10 @@ class NumericDomain:
             column = np.asarray(values)
         except (TypeError, ValueError):
             column = np.empty(0)
-        masked = isinstance(
-            values, np.ma.MaskedArray
-        )  # asarray reveals what a mask hides
-        if (
-            masked
-            # Whole numbers, with a sign or without, and floats: text and truth values
-            # are refused, not converted.
-            or column.dtype.kind not in "iuf"
-            or column.ndim != 1
-            or column.size == 0
-        ):
+        # Whole numbers, with a sign or without, and floats: text and truth values are
+        # refused, not converted; and asarray reveals what a mask hides.
+        plain = column.dtype.kind in "iuf" and not isinstance(values, np.ma.MaskedArray)
+        if not plain or column.ndim != 1 or column.size == 0:
             allowed = "a flat, plain list of numbers, one per user, at least one user"
             raise InputError(argument, values, allowed, "Use NaN for no answer.")
         low = self.lower

@@ -174,7 +174,8 @@ class AnswerFile:
         for (line, row), following in zip(block, starts, strict=True):
             if following == line + 1:
                 continue  # it has one line, and hides none
-            rows = [text.split(mark) for text in mark.join(row).splitlines()]
+            lines = mark.join(row).splitlines()
+            rows = [text.split(mark) for text in lines]
             alike = all(len(cells) == width for cells in rows)
             if alike and sum(map(self._holds_answers, rows)) > 1:
                 reason = (

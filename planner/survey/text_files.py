@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -71,29 +72,28 @@ def open_text(
     marks = list(_DELIMITERS)
     if delimiter is not None:
         marks = [delimiter]
-    fits = {mark: _fit(sample, mark, column_names) for mark in marks}
-    if delimiter is None and not (fits[BLANK].named and fits[BLANK].alike):
-        # Words of a text have blanks between them, too.
-        marks.remove(BLANK)
-    best = max(marks, key=lambda mark: fits[mark].score)
-    dialect = fits[best].dialect
+    fits = [_fit(sample, mark, column_names) for mark in marks]
+    if delimiter is None:
+        blanks = fits[marks.index(BLANK)]
+        if not (blanks.named and blanks.alike):
+            # Words of a text have blanks between them, too.
+            fits.remove(blanks)
+    best = max(fits, key=itemgetter(slice(3)))
+    dialect = best.dialect
     shown = _ENCODING_NAMES.get(name, name.upper())
     # Benchmarks of frequent item sets (FIMI) come without a header: a person's item
     # numbers on each line.
-    headless = path.suffix.lower() in TRANSACTIONS and not fits[best].named
+    headless = path.suffix.lower() in TRANSACTIONS and not best.named
     if headless and len(column_names) == 1:
         transactions = _Transactions(column_names[0], lines, skip_rows)
         form = f"transactions, {transactions.between}, {shown}"
         rows = partial(transactions.rows, as_lists=as_lists, first_item=first_item)
         return OpenedFile(form, rows)
     between = "one column"
-    if fits[best].width > 1:
-        between = _DELIMITERS[best]
-    return OpenedFile(
-        f"{between}, {shown}",
-        lambda: delimited_rows(path, lines, dialect, skip_rows),
-        best,
-    )
+    if best.width > 1:
+        between = _DELIMITERS[dialect.mark]
+    rows = partial(delimited_rows, path, lines, dialect, skip_rows)
+    return OpenedFile(f"{between}, {shown}", rows, dialect.mark)
 
 
 class _Transactions:
@@ -237,16 +237,12 @@ def delimited_rows(
 
 
 class _Fit(NamedTuple):
-    """How well a delimiter fits; the one with the largest score fits best."""
+    """How well a delimiter fits: of two the one with the larger first three fits better."""
 
     named: bool  # the header has what is wanted
     alike: bool  # all rows are as long as the header
     width: int
     dialect: Dialect
-
-    @property
-    def score(self) -> tuple[bool, bool, int]:
-        return self.named, self.alike, self.width
 
 
 def _fit(sample: Sequence[str], mark: str, column_names: Sequence[str]) -> _Fit:
@@ -255,17 +251,20 @@ def _fit(sample: Sequence[str], mark: str, column_names: Sequence[str]) -> _Fit:
         rows = list(filter(None, dialect.rows(sample, strict=False)))
     except csv.Error:
         rows = []
-    header = next(iter(rows), [])
+    header: list[str] = []
+    if rows:
+        header = rows[0]
     if len(sample) == _SAMPLE:  # the last row may be cut
         rows = rows[:-1]
     if _have_row_names(sample, rows):
         dialect = dialect._replace(row_names=True)
         header = ["", *header]
-        rows = [header, *rows[1:]]
-    names = set(map(folded, header))
-    named = all(folded(name) in names for name in column_names)
-    alike = all(len(row) == len(header) for row in rows)
-    return _Fit(named, alike, len(header), dialect)
+        rows[0] = header
+    titles = set(map(folded, header))
+    named = titles.issuperset(map(folded, column_names))
+    width = len(header)
+    alike = all(len(row) == width for row in rows)
+    return _Fit(named, alike, width, dialect)
 
 
 def _quote(sample: Sequence[str], mark: str) -> str:
@@ -282,9 +281,12 @@ def _have_row_names(sample: Sequence[str], rows: Sequence[Sequence[str]]) -> boo
     if len(rows) < 2:
         return False
     header, *others = rows
-    names = {row[0] for row in others}
-    longer = all(len(row) == len(header) + 1 for row in others)
+    width = len(header) + 1
+    names = set()
+    for row in others:
+        if len(row) != width or row[0] in names:
+            return False
+        names.add(row[0])
     # Without quotes it could be a column whose title was forgotten, at the end.
     lines = filter(str.strip, sample)
-    quoted = all(line.startswith('"') for line in lines)
-    return longer and quoted and len(names) == len(others)
+    return all(line.startswith('"') for line in lines)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,7 +117,7 @@ def _distinct(pairs: list[tuple[str, Json]]) -> Document:
 
 def open_parquet(path: Path, _skipped: int) -> OpenedFile:
     """The columns of a Parquet file."""
-    return OpenedFile("Parquet", lambda: _parquet_rows(path))
+    return OpenedFile("Parquet", partial(_parquet_rows, path))
 
 
 def _parquet_rows(path: Path) -> NumberedRows:
@@ -145,13 +146,12 @@ def _parquet_rows(path: Path) -> NumberedRows:
 
 
 def _column_texts(column: pa.Array) -> list[str]:
-    if hasattr(column, "dictionary"):
-        texts = dict[int | None, str](
-            enumerate(map(cell_text, column.dictionary.to_pylist()))
-        )
-        texts[None] = ""
-        return list(map(texts.__getitem__, column.indices.to_pylist()))
-    return list(map(cell_text, column.to_pylist()))
+    if not hasattr(column, "dictionary"):
+        return list(map(cell_text, column.to_pylist()))
+    texts: dict[int | None, str] = {None: ""}
+    for index, value in enumerate(column.dictionary.to_pylist()):
+        texts[index] = cell_text(value)
+    return [texts[index] for index in column.indices.to_pylist()]
 
 
 # -- files of SPSS and Stata -----------------------------------------------------------------
@@ -164,19 +164,22 @@ def open_statistics(path: Path, _skipped: int) -> OpenedFile:
     """
     # One row is enough: names and labels stand in the file's head.
     _, metadata = _read_statistics(path, 0, 1)
-    labels: dict[str, Mapping[str, str]] = {}
+    labels = {}
     for name, table in metadata.variable_value_labels.items():
-        labels[name] = {cell_text(code): str(text) for code, text in table.items()}
-    names = list(metadata.column_names)
+        meanings = {}
+        for code, text in table.items():
+            meanings[cell_text(code)] = str(text)
+        labels[name] = meanings
 
     def rows() -> NumberedRows:
-        yield 0, names
+        yield 0, list(metadata.column_names)
         done = 0
         while block := list(_statistics_rows(path, done)):
             yield from enumerate(block, done + 1)
             done += len(block)
 
-    return OpenedFile(_STATISTICS[path.suffix.lower()], rows, "", labels)
+    form = _STATISTICS[path.suffix.lower()]
+    return OpenedFile(form, rows, value_labels=labels)
 
 
 def _statistics_rows(path: Path, done: int) -> Iterator[list[str]]:

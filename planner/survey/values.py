@@ -155,7 +155,9 @@ def read_rule(value: Json) -> str | PairRule | tuple[tuple[float | None, ...], .
         case [*rows] if {*map(type, rows)} <= {list, tuple}:
             matrix = []
             for i, row in enumerate(rows):
-                budgets = [_pair_budget(cell, i, j) for j, cell in enumerate(row)]
+                budgets = []
+                for j, cell in enumerate(row):
+                    budgets.append(_pair_budget(cell, i, j))
                 matrix.append(tuple(budgets))
             return tuple(matrix)
     remedy = f'Write rule = "{DEFAULT_RULE}" if you are not sure: it is the usual one.'
@@ -267,18 +269,20 @@ def read_groups(value: object) -> tuple[tuple[str, GroupValues], ...]:
 
 def _group_names(name: str, values: object) -> tuple[str, ...]:
     """The values of a known variable, different texts."""
+    argument = f"groups.{name}"
     listed: tuple[str, ...] = ()
     if isinstance(values, list | tuple):
         listed = tuple(map(read_text, values))
-    if not 1 < len(set(listed)) == len(listed) <= MOST_GROUPS:
+    different = len(set(listed)) == len(listed)
+    if not different or not 1 < len(listed) <= MOST_GROUPS:
         allowed = f"a list of 2 to {MOST_GROUPS} different texts"
-        raise InputError(f"groups.{name}", values, allowed, _GROUP_FIX)
+        raise InputError(argument, values, allowed, _GROUP_FIX)
     for text in listed:
         # Values are parts of the names of folders, which such a text would break or
         # lead out of.
-        if text in (".", "..") or set(text) & set("/=\\"):
+        if text in (".", "..") or not set(text).isdisjoint("/=\\"):
             allowed = "text without /, \\ and ="
-            raise InputError(f"groups.{name}", text, allowed, _GROUP_FIX)
+            raise InputError(argument, text, allowed, _GROUP_FIX)
     return listed
 
 
@@ -330,12 +334,7 @@ def read_parts(value: object, info: ValidationInfo) -> tuple[tuple[str, float], 
     rows = _table(value, name, "a table of numbers", remedy)
     parts = tuple((group, read_number(part)) for group, part in rows)
     numbers = [part for _, part in parts]
-    if (
-        not numbers
-        or min(numbers) < 0
-        or not any(numbers)
-        or not all(map(math.isfinite, numbers))
-    ):
+    if not any(numbers) or min(numbers) < 0 or not all(map(math.isfinite, numbers)):
         raise InputError(name, numbers, "not negative, finite, and not all 0", remedy)
     return parts
 
@@ -381,9 +380,9 @@ def _written_columns(
 
 def _cell(value: object) -> str:
     """What a cell stands for: an answer, or a number."""
-    if type(value) in (int, float):
+    if type(value) is float:
         return str(value)
-    return read_text(value)
+    return _answer(value)
 
 
 def _answer(value: object) -> str:
@@ -395,9 +394,9 @@ def _answer(value: object) -> str:
 
 def _code(value: object) -> str:
     """A cell that stands for no answer: blank, a word or a number such as -99."""
-    if type(value) in (str, int, bool):
+    if type(value) in (str, bool):
         return str(value)
-    return read_text(value)
+    return _answer(value)
 
 
 def _somewhere(masses: tuple[float, ...]) -> tuple[float, ...]:
