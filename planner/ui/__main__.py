@@ -44,9 +44,8 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
 
     here = {"server.port": port, "server.address": address}
     names: dict[str, list[str]] = {}
-    if not ip_address(
-        address
-    ).is_loopback:  # other machines call it by names of their own
+    # Other machines call it by names of their own.
+    if not ip_address(address).is_loopback:
         names["server.allowedHosts"] = ["*"]
     entry = resources.files("planner.ui") / "entry.py"
     sys.argv = ["streamlit", "run", str(entry), *_flags(SETTINGS | here | names)]

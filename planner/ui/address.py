@@ -89,9 +89,8 @@ def _fits(value: object, shape: _Shape) -> bool:
             return isinstance(value, list) and _all_fit(value, row, most)
         case _Lists(depth) if isinstance(value, list):
             return depth > 0 and _all_fit(value, _Lists(depth - 1), len(value))
-    if isinstance(
-        value, int | float
-    ):  # JSON knows numbers that no float holds, and NaN
+    # JSON knows numbers that no float holds, and NaN.
+    if isinstance(value, int | float):
         return abs(value) <= float_info.max
     return isinstance(value, str)
 
@@ -158,14 +157,12 @@ def documents_of_word(word: str) -> list[Document]:
 
 
 def _unpacked(word: str) -> Any:
-    padding = "=" * (
-        -len(word) % 4
-    )  # left out of the address, where "=" would be escaped
+    # Left out of the address, where "=" would be escaped.
+    padding = "=" * (-len(word) % 4)
     packed = base64.b64decode(word + padding, altchars=b"-_", validate=True)
     unpacking = zlib.decompressobj()
-    text = unpacking.decompress(
-        packed, _MOST_BYTES
-    )  # a small word may unpack to gigabytes
+    # A small word may unpack to gigabytes.
+    text = unpacking.decompress(packed, _MOST_BYTES)
     if not unpacking.eof:
         raise ValueError("too long, or cut short")
     return json.loads(text.decode("utf-8", "surrogatepass"))

@@ -38,12 +38,11 @@ def main() -> None:
     # Before anything is drawn, which would show up without its style first.
     st.html(f"<style>{STYLE}</style>")
     here = session()
-    pages = [
-        st.Page(
-            partial(show_page, name), title=title, url_path=name, default=not number
-        )
-        for number, (name, (title, _)) in enumerate(PAGES.items())
-    ]
+    pages = list[StreamlitPage]()
+    for name, (title, _) in PAGES.items():
+        show = partial(show_page, name)
+        page = st.Page(show, title=title, url_path=name, default=not pages)
+        pages.append(page)
     page = st.navigation(pages)
     # Once more, as navigation alone says which page it is.
     st.set_page_config(page_title=f"{page.title} - {_PRODUCT}")
@@ -67,11 +66,10 @@ def bar() -> None:
         st.markdown(f"**{_PRODUCT}**", width="stretch")
         if here.last is not None:
             name = plain(here.last["survey"].get("name", ""))
-            take = (here.last,)
-            st.button("Last survey", None, name, here.replace, take, type="tertiary")
-        st.button(
-            "New survey", on_click=here.replace, args=(new_document(),), type="tertiary"
-        )
+            take = partial(here.replace, here.last)
+            st.button("Last survey", help=name, on_click=take, type="tertiary")
+        begin = partial(here.replace, new_document())
+        st.button("New survey", on_click=begin, type="tertiary")
         with st.popover("Open", type="tertiary"):
             opening()
         # It runs the page when it is opened: the file's text is made only then.

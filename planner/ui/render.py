@@ -28,10 +28,9 @@ STYLE, SCRIPT = (
     (resources.files("planner.ui") / f"page.{kind}").read_text("utf-8")
     for kind in ("css", "js")
 )
-_DRAWING = (
-    "static/static/js/PlotlyChart.*.js"  # takes a browser half a second: better ahead
-)
-CHARTS = next((path.name for path in Path(st.__file__).parent.glob(_DRAWING)), None)
+# Takes a browser half a second: better ahead.
+_DRAWINGS = Path(st.__file__).parent.glob("static/static/js/PlotlyChart.*.js")
+CHARTS = next((path.name for path in _DRAWINGS), None)
 # Streamlit's Markdown also takes $ for a formula, and a colon for the beginning of an
 # icon or a colour.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:@])")
@@ -87,7 +86,11 @@ def problems(sentences: Sequence[str], rest: str, *, asks: bool = False) -> None
     shown = [f"- {plain(sentence)}" for sentence in sentences[:_MOST_PROBLEMS]]
     if len(sentences) > _MOST_PROBLEMS:
         shown.append(f"- and {len(sentences) - _MOST_PROBLEMS} more")
-    (slot.info if asks else slot.warning)("\n".join([*shown, "", rest]))
+    text = "\n".join([*shown, "", rest])
+    if asks:
+        slot.info(text)
+    else:
+        slot.warning(text)
 
 
 @contextmanager
@@ -100,9 +103,8 @@ def complaint() -> Iterator[None]:
         slot.warning(plain(error.worded(label_of)))
 
 
-plotly.io.templates.default = (
-    None  # charts follow the app's theme; none is copied into each
-)
+# Charts follow the app's theme; none is copied into each.
+plotly.io.templates.default = None
 
 
 def chart(drawn: Chart, key: str, alt: str) -> None:
@@ -130,9 +132,8 @@ def render(blocks: Iterable[Block]) -> None:
     """
     shown = [*blocks]
     # Blocks of a report begin below its title, those of a page below the page's.
-    highest = min(
-        (block.level for block in shown if isinstance(block, Heading)), default=2
-    )
+    headings = [block.level for block in shown if isinstance(block, Heading)]
+    highest = min(headings, default=2)
     items: list[str] = []
     for block in [*shown, None]:  # the last one ends a list of items
         if isinstance(block, Sentence) and block.tone == "item":

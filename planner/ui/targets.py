@@ -42,9 +42,10 @@ def set_target(question: Document, kind: str, key: str, text: str) -> None:
     number = target_row(question, kind)
     if number == len(rows):
         rows.append({})
-    rows[number].pop(key, None)
+    row = rows[number]
+    row.pop(key, None)
     if text.strip():
-        rows[number][key] = text
-    question["target"] = [row for row in rows if row]  # a row without keys is none
+        row[key] = text
+    question["target"] = list(filter(None, rows))  # a row without keys is none
     if not question["target"]:
         del question["target"]

@@ -136,7 +136,7 @@ def test_refusals(plan):
     with refused("cells"):
         plan_distribution(0, 1, epsilon=1.0, people=100, cells=257)
     with refused("answers"):
-        plan.cell_of([np.nan])
+        plan.drawn_counts([np.nan], np.random.default_rng(1))
     estimates = plan.estimate(plan.drawn_counts([1.0] * 50, np.random.default_rng(1)))
     with refused("value"):
         estimates.share_up_to(81.0)

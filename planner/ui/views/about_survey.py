@@ -135,12 +135,10 @@ def _take_ledger() -> None:
             # checked.
             here.ledger = read_ledger(path).model_dump_json()
     except PlannerError as error:
-        still = (
-            ""
-            if here.ledger is None
-            else " The ledger that was here before is still used."
-        )
-        here.notices.append((f"{error}{still}", True))
+        notice = str(error)
+        if here.ledger is not None:
+            notice += " The ledger that was here before is still used."
+        here.notices.append((notice, True))
 
 
 def _forget_ledger() -> None:

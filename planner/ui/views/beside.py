@@ -155,10 +155,12 @@ def _odds(plan: QuestionPlan) -> None:
         _odds_apart(plan)
         return
     names = list(levels.names[:_MOST_PAIRS])
-    (left, _) = st.columns(2)
-    level = names.index(_answer(left, "Answer", names, names[0]))
+    left, _ = st.columns(2)
+    chosen = _answer(left, "Answer", names, names[0])
+    level = names.index(chosen)
     st.markdown(render.plain(odds_sentence(plan, level)))
-    _two_hundred(levels.if_had[level], levels.b[level], "another")
+    share = levels.if_had[level]
+    _two_hundred(share, levels.b[level], "another")
 
 
 def _odds_apart(plan: QuestionPlan) -> None:

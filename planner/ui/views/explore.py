@@ -154,31 +154,34 @@ def _explored(plan: QuestionPlan, part: AnyPart) -> QuestionPlan:
 
 def _sentences(plan: QuestionPlan, explored: QuestionPlan, unit: str) -> None:
     """What changed, whether targets are met, what is promised, and what is assumed."""
-    render.render(said([changed_sentence(plan, explored, unit)]))
+    sentences = said([changed_sentence(plan, explored, unit)])
     for answer in explored.targets:
         sentence = target_sentence(explored, answer)
         if answer.met:
-            render.render(said([sentence], "met"))
+            sentences += said([sentence], "met")
         else:
-            render.render(said([sentence], "missed"))
+            sentences += said([sentence], "missed")
     if explored.question.locally_private:
-        render.render(said(promises_of(explored)))
+        sentences += said(promises_of(explored))
     whose = answers(explored)
     assumed = words(explored).assumed(explored)
-    render.render(said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note"))
+    sentences += said([f"{whose[:1].upper()}{whose[1:]}. {assumed}"], "note")
+    render.render(sentences)
 
 
 def _scenarios(
     survey: SurveyPlan, plan: QuestionPlan, explored: QuestionPlan, *, pin: bool
 ) -> None:
     """What was pinned beside what is explored, and which budget to offer."""
-    now = SurveyPlan(survey.survey, QuestionPlans([explored]), None, survey.ledger)
+    alone = QuestionPlans([explored])
+    now = SurveyPlan(survey.survey, alone, None, survey.ledger)
     pins = session().typed.setdefault("x-pins", {})
     if pin:
         pins[plan.name] = now
-    if plan.name in pins:
-        pair = compare_plans(pins[plan.name], now)
-        render.render(comparison_blocks(pair, ("as pinned", "as it is now")))
+    pinned = pins.get(plan.name)
+    if pinned is not None:
+        rows = compare_plans(pinned, now)
+        render.render(comparison_blocks(rows, ("as pinned", "as it is now")))
     if getattr(plan.question, "preferences", None) is not None:
         render.drawer("Which budget to offer", "offers", partial(_offers, plan))
 
@@ -250,7 +253,8 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
     shares_stay = share == before.share and fraction == before.fraction
     if not sliders.changes and shares_stay:
         return before, sliders.changes
-    changed, mistakes = settle(cleaned(_changed(sliders.changes)))
+    document = _changed(sliders.changes)
+    changed, mistakes = settle(cleaned(document))
     if changed is None:
         # Each slider stays within its range, but two of them may not go together.
         raise mistakes[0].error
@@ -279,13 +283,13 @@ def _budgets(plan: QuestionPlan) -> Iterator[tuple[str, float, _Change]]:
         whole = question
         if not question.levels:
             whole = plan.part.tolerated
-        budgets = whole.policy.epsilons.tolist()
+        change = _Change(question.name, None, "epsilon", "")
         levels = question.levels or (question,)
-        for row, (level, budget) in enumerate(zip(levels, budgets, strict=True)):
-            label = f"Budget of {level.name}"
+        for row, budget in enumerate(whole.policy.epsilons.tolist()):
+            name = levels[row].name
+            label = f"Budget of {name}"
             if len(together) > 1:
-                label = f"{question.name}: {level.name}"
-            change = _Change(question.name, None, "epsilon", "")
+                label = f"{question.name}: {name}"
             if question.levels:
                 change = change._replace(row=row)
             yield label, budget, change
@@ -294,15 +298,18 @@ def _budgets(plan: QuestionPlan) -> Iterator[tuple[str, float, _Change]]:
 def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, float, float]]:
     """What else there is to move: its label, where it is written, what it is, and at most."""
     padded = plan.fact(Padded)
-    model = plan.fact(AnswerRateModel)
-    sampling = plan.fact(SamplingPlan)
     if padded is not None:
-        most = min(4 * padded.length + 4, MAX_PADDING_LENGTH)
-        yield "Padding length", "padding_length", padded.length, most
+        length = padded.length
+        most = min(4 * length + 4, MAX_PADDING_LENGTH)
+        yield "Padding length", "padding_length", length, most
+    model = plan.fact(AnswerRateModel)
     if model is not None:
-        yield "Without an answer at any budget", "refusals", model.missing, 0.9
+        label = "Without an answer at any budget"
+        yield label, "refusals", model.missing, 0.9
+    sampling = plan.fact(SamplingPlan)
     if sampling is not None:
-        yield "Sampled at most", "sampling.cap", sampling.question.sampling.cap, 0.95
+        cap = sampling.question.sampling.cap
+        yield "Sampled at most", "sampling.cap", cap, 0.95
 
 
 def _chosen(label: str, options: list[str], plan: QuestionPlan) -> str:
@@ -315,8 +322,7 @@ def _chosen(label: str, options: list[str], plan: QuestionPlan) -> str:
 
 def _charts(plan: QuestionPlan) -> dict[str, Drawings]:
     """What there is to see of a question, by what it is drawn against."""
-    sampling = plan.fact(SamplingPlan)
-    padded = plan.fact(Padded)
+    seen = partial(figures.seen_figure, plan.part)
     if plan.fact(AnswerRateModel) is not None:
         rates = _rates(plan)
         curves: dict[str, Drawings] = {
@@ -325,30 +331,34 @@ def _charts(plan: QuestionPlan) -> dict[str, Drawings]:
             "budgets: who answers": [partial(figures.answering_figure, rates)],
         }
         if not rates.model.domain.yes_no:
-            curves[_CURVE] = [partial(figures.seen_figure, plan.part)]
+            curves[_CURVE] = [seen]
         return curves
-
-    def drawn_at(scales: Array, level: str) -> figures.Chart:
-        curve = budget_curve(plan, scales, level or None, _WHILE_MOVING)
-        return figures.explored_figure(plan, curve, level)
-
-    def against(level: str) -> Drawings:
-        return [partial(drawn_at, scales, level) for scales in (_FIRST_SCALES, _SCALES)]
-
     charts: dict[str, Drawings] = {}
+    sampling = plan.fact(SamplingPlan)
     if sampling is not None:
         charts["decoys"] = [partial(figures.decoys_figure, sampling)]
-    charts["all budgets"] = against("")
+    charts["all budgets"] = _against(plan)
     names = plan.deployed.policy.names
     if 1 < len(names) <= _MOST_SLIDERS:
         for name in names:
-            charts[f"the budget of {name}"] = against(name)
+            charts[f"the budget of {name}"] = _against(plan, name)
     if isinstance(plan.deployed, NumberCells):
-        charts[_CURVE] = [partial(figures.seen_figure, plan.part)]
+        charts[_CURVE] = [seen]
+    padded = plan.fact(Padded)
     if padded is not None and padded.plan is not None:
         of_lengths = partial(figures.padding_figure, padded.plan, padded.length)
         charts["the padding length"] = [of_lengths]
     return charts
+
+
+def _against(plan: QuestionPlan, level: str = "") -> Drawings:
+    """The error against all budgets, or that of one ``level``."""
+
+    def drawn_at(scales: Array) -> figures.Chart:
+        curve = budget_curve(plan, scales, level or None, _WHILE_MOVING)
+        return figures.explored_figure(plan, curve, level)
+
+    return [partial(drawn_at, _FIRST_SCALES), partial(drawn_at, _SCALES)]
 
 
 def _rates(plan: QuestionPlan) -> AnswerRatePlan:
@@ -367,13 +377,14 @@ def _offers(plan: QuestionPlan) -> None:
     """The best budget for the survey as it is; a button where that protects people more."""
     key = "rates", plan.part
     rates = remembered(key, lambda: answer_rate_of(plan.part).with_channels())
-    render.render(answer_rate_blocks(plan.name, rates)[1:-1])  # its chart is above
+    _, *blocks, _ = answer_rate_blocks(plan.name, rates)  # its chart is above
+    render.render(blocks)
     smallest = rounded_up(rates.best_planned.flat_lower, 3)
-    if (
-        float(smallest) < plan.part.question.epsilon
-    ):  # never one that protects people less
-        offer = ([_Change(plan.name, None, "epsilon", smallest)],)
-        st.button(f"Offer {smallest}", on_click=_use, args=offer, type="primary")
+    # Never one that protects people less.
+    if float(smallest) < plan.part.question.epsilon:
+        change = _Change(plan.name, None, "epsilon", smallest)
+        use = partial(_use, [change])
+        st.button(f"Offer {smallest}", on_click=use, type="primary")
 
 
 def _back() -> None:

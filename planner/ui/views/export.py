@@ -94,9 +94,10 @@ def _downloads(plan: SurveyPlan, parameters: Parameters) -> None:
             with render.complaint():  # for planning the next survey
                 after = plan.ledger.after(plan.collection(datetime.now(UTC).date()))
                 _offer("Ledger", f"{stem}-ledger.json", after.model_dump_json(indent=2))
-    with_it = " and the ledger it was planned with" if plan.ledger.collections else ""
+    spent = bool(plan.ledger.collections)
+    with_it = " and the ledger it was planned with" if spent else ""
     st.caption(f"The same in Python, beside the survey's file{with_it}:")
-    st.code(python_snippet(f"{stem}.toml", spent=bool(plan.ledger.collections)))
+    st.code(python_snippet(f"{stem}.toml", spent=spent))
     with render.complaint():
         _questionnaire(plan, parameters, stem)
 

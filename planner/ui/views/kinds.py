@@ -287,9 +287,8 @@ def _sample(preferences: Document, number: int) -> None:
     key = f"sample-{number}-{session().revision}"
     file = st.file_uploader("Sample (CSV, one column)", ["csv"], key=key, help=content)
     if file is not None:
-        preferences[
-            "values"
-        ] = []  # one that is refused must not leave the results of the one before
+        # One that is refused must not leave the results of the one before.
+        preferences["values"] = []
         with render.complaint(), as_file(file.name, file.getvalue()) as path:
             preferences["values"] = read_preferences(path).sample.tolist()
     if preferences.get("values"):

@@ -44,20 +44,21 @@ def page() -> None:
     survey = result.plan
     shared: list[Block] = []
     if len(survey.questions) > 1:
-        shared = survey_blocks(survey)[1:]  # without the heading
+        _, *shared = survey_blocks(survey)  # without the heading
 
     def first() -> list[Block]:
         return [*question_blocks(plan, details=False), *pictures(plan)]
 
     def details() -> None:
-        blocks = remembered(("details", plan), lambda: question_blocks(plan))
-        render.render(block for block in blocks + shared if block.rank == "details")
+        own = remembered(("details", plan), lambda: question_blocks(plan))
+        blocks = own + shared
+        render.render(block for block in blocks if block.rank == "details")
 
     with shown(result), render.complaint():
         if plan.name != name_of(question_at(number)):  # a part is planned in its whole
             st.markdown(f"**{render.plain(plan.name)}**")
-        blocks = remembered(("blocks", plan), first)
-        render.render(block for block in blocks + shared if block.rank != "details")
+        blocks = remembered(("blocks", plan), first) + shared
+        render.render(block for block in blocks if block.rank != "details")
         if not result.mistakes:
             # A button would change the document by figures of what it was before the
             # mistake.
@@ -136,11 +137,13 @@ def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates
     rng = np.random.default_rng(1)
     asked = plan.deployed
     everybody = plan.part.everybody
+    answers: KnownAnswers
     if isinstance(asked, Numeric):
         missing = 1 - plan.answering / plan.part.people
-        answers: KnownAnswers = made_up_numbers(asked, everybody, missing, rng)
+        answers = made_up_numbers(asked, everybody, missing, rng)
     else:
-        shape = shapes_of(asked)[0]
+        shape, *_ = shapes_of(asked)
         answers = made_up_answers(asked, everybody, shape, rng)
     trial = Trial.of(plan, answers)
-    return trial, trial.one(trial.names[0], rng, most=8)
+    survey = trial.one(trial.names[0], rng, most=8)
+    return trial, survey

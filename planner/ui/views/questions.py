@@ -224,12 +224,10 @@ def _introduction() -> None:
 def _survey(question: Document, number: int, *, is_part: bool) -> None:
     """The survey's name, the people, and how often they are asked the question."""
     document = session().document
-    repeats = "rounds" in described_by(question).file_keys() and not is_part
-    repeats = repeats and kind_of(question) not in (JOINT, ANCHOR, "sampled-choice")
     name, people, times = st.columns([3, 2, 2])
     kept(name, document, "survey.name")
     kept(people, document, "survey.users")
-    if not repeats:
+    if is_part or kind_of(question) in (JOINT, ANCHOR, "sampled-choice"):
         return
     # Once a question is asked a single time, the rest of what was typed of its rounds
     # would be refused as incomplete.
@@ -370,9 +368,9 @@ def _protected(question: Document, number: int) -> None:
     if isinstance(rule, list):
         rule = "matrix"
         choices |= _MATRIX
-    before = (
-        rule if rule in choices else "min"
-    )  # the average protects every answer, too
+    before = "min"  # the average protects every answer, too
+    if rule in choices:
+        before = rule
     # A kind without one-sided budgets has nothing to choose, unless a file says
     # otherwise: that stays in sight.
     if "against" not in form_of(question).columns and before == "min":
