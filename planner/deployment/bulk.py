@@ -167,12 +167,14 @@ def _write(
 ) -> int:
     """Write the reports of a temporary file, each of so many bytes, and say how many they are."""
     written = 0
-    for rows in _shuffled(drawn, size + _CODE_BYTES * groups):
-        # The numbers stand behind a report of any length, and only a contiguous copy
-        # can be viewed as int32.
-        numbers = np.ascontiguousarray(rows[:, size:]).view(np.int32)
-        reports = np.ascontiguousarray(rows[:, :size])
-        writer.write(reports, numbers.reshape(len(rows), groups))
+    row_bytes = size + _CODE_BYTES * groups
+    for rows in _shuffled(drawn, row_bytes):
+        reports, codes = np.hsplit(rows, [size])
+        # The codes stand behind a report of any length, and only a contiguous copy can be
+        # viewed as int32.
+        numbers = np.ascontiguousarray(codes).view(np.int32)
+        of_groups = numbers.reshape(len(rows), groups)
+        writer.write(np.ascontiguousarray(reports), of_groups)
         written += len(rows)
     return written
 
@@ -217,12 +219,13 @@ def _drawn_block(
     ``answers`` has the codes of each question, ``groups`` those of each variable.
     """
     for group, people in _by_group(groups, len(answers[0])):
+        # Four bytes a group behind each report, which the file's writer takes off again.
+        group_bytes = group.view(np.uint8)
         for law, codes in zip(laws, answers, strict=True):
             codes_of_group = [codes[person] for person in people]
             for key, reports in _randomised(law, codes_of_group):
-                # Four bytes a group behind each report, which the file's writer takes off again.
-                numbers = np.tile(group, (len(reports), 1))
-                yield key, np.hstack([reports, numbers.view(np.uint8)])
+                endings = np.tile(group_bytes, (len(reports), 1))
+                yield key, np.hstack([reports, endings])
 
 
 def _by_group(
@@ -233,12 +236,13 @@ def _by_group(
         yield np.zeros(0, dtype=np.int32), range(people)
         return
     members: dict[tuple[Code, ...], list[int]] = {}
-    for person in range(people):
-        values = tuple(codes[person] for codes in groups)
+    values_of_people = zip(*groups, strict=True)
+    for person, values in enumerate(values_of_people):
         if LEFT_OUT not in values:
             members.setdefault(values, []).append(person)
     for values, of_group in members.items():
-        yield np.array(values, dtype=np.int32), of_group
+        numbers = np.array(values, dtype=np.int32)
+        yield numbers, of_group
 
 
 def column_of(
@@ -248,9 +252,10 @@ def column_of(
 
     Those of a joint question stand in the columns of its ``parts``.
     """
-    for question in () if survey is None else survey.questions:
-        if question.name == law.name:
-            return question.answer_column._replace(asked=law.asked)
+    if survey is not None:
+        for question in survey.questions:
+            if question.name == law.name:
+                return question.answer_column._replace(asked=law.asked)
     return AnswerColumn(
         name=law.name,
         asked=law.asked,
@@ -304,9 +309,9 @@ def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:
     order = np.argsort(keys)
     step = max(1, _BLOCK_BYTES // size)
     for start in range(0, count, step):
+        block = order[start : start + step]
         # Mapped anew for each block, so that the pages of the last one are let go.
         rows = np.memmap(file, np.uint8, "r", shape=(count, size))
-        block = order[start : start + step]
         yield rows[block]
 
 
@@ -352,11 +357,12 @@ class _LineWriter:
                 self._round,
             )
             group = {}
-            for (name, values), k in zip(self._groups.items(), numbers, strict=True):
-                group[name] = values[k]
-            line = report.to_json().removesuffix("}") + group_ending(group)
-            self._lines.append(line + "\n")
-            self._bytes += len(self._lines[-1].encode())
+            for name, number in zip(self._groups, numbers, strict=True):
+                group[name] = self._groups[name][number]
+            document = report.to_json().removesuffix("}")
+            line = document + group_ending(group) + "\n"
+            self._lines.append(line)
+            self._bytes += len(line.encode())
             # Found while writing: the size of the group's text differs from line to
             # line. Nothing is left behind, as the file is written at the end.
             if self._bytes > MAX_JSON_BYTES:
@@ -376,9 +382,10 @@ def _randomised(
     report_bytes = law.size * len(law.rounds)
     step = max(1, _BLOCK_BYTES // report_bytes)
     for start in range(0, len(given), step):
-        drawn = reports_by_round(law, given[start : start + step])
-        for number, reports in drawn.items():
-            yield (law.name, number), reports
+        block = given[start : start + step]
+        for number, reports in reports_by_round(law, block).items():
+            key = (law.name, number)
+            yield key, reports
 
 
 def reports_by_round(
@@ -395,17 +402,19 @@ def reports_by_round(
     if law.blanks:
         # One person in so many has a report of the value, the others a blank, in each round.
         (rows,) = law.draw_many(codes, words)
-        active = (part_of == 0)[:, None]
+        active = (part_of == 0)[:, None].astype(np.uint8)
         # A blank is all zeros behind its first byte, as the client writes it; otherwise
         # its bytes would tell what was drawn.
-        lasting = np.hstack([active.astype(np.uint8), rows * active])
+        lasting = np.hstack([active, rows * active])
         return dict.fromkeys(law.rounds, lasting)
     by_round: dict[int | None, Reports] = {}
     for part in range(law.again.count):
         members = np.flatnonzero(part_of == part).tolist()
-        if members:  # else nobody is asked in this round
-            (rows,) = law.draw_many([codes[person] for person in members], words)
-            by_round[part + 1] = rows
+        if not members:  # nobody is asked in this round
+            continue
+        codes_of_part = [codes[person] for person in members]
+        (rows,) = law.draw_many(codes_of_part, words)
+        by_round[part + 1] = rows
     return by_round
 
 

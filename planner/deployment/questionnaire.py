@@ -193,10 +193,9 @@ def _worded_parts(question: Question, items: Sequence[str]) -> Document:
         labels_of_parts.append(labels)
         asked = part.ask or part.name
         parts.append({"ask": asked, "items": part.answers, "labels": labels})
-    label_of = {}
-    cells = zip(product(*answers_of_parts), product(*labels_of_parts), strict=True)
-    for cell, labels_of_cell in cells:
-        label_of[JOINED.join(cell)] = JOINED.join(labels_of_cell)
+    names = map(JOINED.join, product(*answers_of_parts))
+    labels_of_cells = map(JOINED.join, product(*labels_of_parts))
+    label_of = dict(zip(names, labels_of_cells, strict=True))
     labels = [label_of[item] for item in items]
     return {"labels": labels, "joint": JOINED, "of": parts}
 

@@ -124,10 +124,11 @@ def _packed(file: FileCount) -> bytes:
     sums = b""
     for (key, group), total in file.sums.items():
         question, number = key
+        counts = total.counts.astype(_SUMS_TYPE)
         # The number of sums stands in the text, as they follow each other without a
         # mark between them.
-        counts = total.counts.astype(_SUMS_TYPE)
-        parts.append((question, number, group, total.users, counts.size))
+        part = (question, number, group, total.users, counts.size)
+        parts.append(part)
         sums += counts.tobytes()
     document = asdict(file.file)
     document["sums"] = parts
@@ -139,20 +140,21 @@ def _packed(file: FileCount) -> bytes:
 def _saved(content: bytes) -> FileCount:
     """Back from an entry, whose checksum is right."""
     text_size = int.from_bytes(content[:_SIZE_BYTES], "little")
-    start = _SIZE_BYTES + text_size
-    fields: Document = json.loads(content[_SIZE_BYTES:start])
+    position = _SIZE_BYTES + text_size
+    document: Document = json.loads(content[_SIZE_BYTES:position])
     sums = {}
-    for question, number, group, users, size in fields.pop("sums"):
-        counts = np.frombuffer(content, _SUMS_TYPE, count=size, offset=start)
-        start += counts.nbytes
+    for question, number, group, users, size in document.pop("sums"):
+        counts = np.frombuffer(content, _SUMS_TYPE, size, offset=position)
+        position += counts.nbytes
         key = (question, number)
         sums[key, tuple(group)] = Aggregate(users, counts)
     # JSON knows neither paths nor tuples.
+    document["path"] = place_of(document["path"])
+    document["stamp"] = tuple(document["stamp"])
+    document["origins"] = tuple(map(place_of, document["origins"]))
     contradictions = []
-    for path, line, report_id, other in fields["contradictions"]:
-        contradictions.append(Contradiction(place_of(path), line, report_id, other))
-    fields["path"] = place_of(fields["path"])
-    fields["origins"] = tuple(map(place_of, fields["origins"]))
-    fields["contradictions"] = tuple(contradictions)
-    fields["stamp"] = tuple(fields["stamp"])
-    return FileCount(**fields, sums=sums, marks=content[start:])
+    for path, line, report_id, other in document["contradictions"]:
+        contradiction = Contradiction(place_of(path), line, report_id, other)
+        contradictions.append(contradiction)
+    document["contradictions"] = tuple(contradictions)
+    return FileCount(**document, sums=sums, marks=content[position:])

@@ -256,20 +256,22 @@ def serve() -> None:
 
 def _limit_memory(cells: int) -> None:
     """On Linux; other systems do not say what is taken, or do not keep to such a limit."""
-    with suppress(ImportError, OSError, StopIteration, ValueError):
+    with suppress(ImportError, OSError, ValueError):
         import resource
 
-        status = Path("/proc/self/status").read_text().splitlines()
+        status = Path("/proc/self/status").read_text()
         # What is allocated already, such as by libraries: "VmData:   123456 kB".
-        line = next(line for line in status if line.startswith("VmData:"))
+        _, _, after = status.partition("VmData:")
+        kibibytes, *_ = after.split()
         # The limit counts what is allocated in all, so that it has to stand above what
         # the libraries took before any file is read.
-        taken = 1024 * int(line.split()[1])
+        taken = 1024 * int(kibibytes)
         most = taken + MAX_WORKER_BYTES + MAX_CELL_BYTES * cells
         # Data, not address space: Arrow and threads map much memory that they never
         # touch.
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+        data = resource.RLIMIT_DATA
+        _, hard = resource.getrlimit(data)
+        resource.setrlimit(data, (most, hard))
 
 
 F = TypeVar("F")
@@ -285,8 +287,11 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
     def submit(path: Path) -> Future[FileCount]:
         return pool.submit(count_apart, expected, path)
 
+    def wait(_: Path, future: Future[FileCount]) -> FileCount:
+        return future.result()
+
     try:
-        yield from in_order(submit, lambda _, future: future.result(), files, 2 * size)
+        yield from in_order(submit, wait, files, 2 * size)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         workers = _WORKERS.pop(expected, None)

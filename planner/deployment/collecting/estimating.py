@@ -84,10 +84,9 @@ def estimates_table(
     """
     if population is None and parameters.document.get("limits") == POPULATION:
         population = True
-    estimating = _Estimating(
-        parameters, dict(set_sizes or {}), window, confidence, population
-    )
-    check_set_sizes(parameters, estimating.sizes)
+    sizes = dict(set_sizes or {})
+    estimating = _Estimating(parameters, sizes, window, confidence, population)
+    check_set_sizes(parameters, sizes)
     of_all = estimating.answered(sums)
     if grouped is not None:
         of_all = of_all.without_groups(parameters)
@@ -163,9 +162,8 @@ class _Estimating:
             # variance of each.
             if law.again is not None:
                 by_round = _by_round(law, sums)
-                for what, of_rounds in round_rows(
-                    law, by_round, self.window, self.confidence
-                ):
+                named = round_rows(law, by_round, self.window, self.confidence)
+                for what, of_rounds in named:
                     rows[name, what] = of_rounds
                 continue
             counted = _rounds(law, sums)
@@ -335,11 +333,13 @@ def in_one_table(by_part: Mapping[str, pa.Table]) -> pa.Table:
     """
     tables = []
     for part, table in by_part.items():
-        if part:
-            groups = [f"{part}, {group}" for group in table["group"].to_pylist()]
-            position = table.column_names.index("group")
-            table = table.set_column(position, "group", pa.array(groups, pa.string()))  # noqa: PLW2901
-        tables.append(table)
+        if not part:
+            tables.append(table)
+            continue
+        groups = [f"{part}, {group}" for group in table["group"].to_pylist()]
+        position = table.column_names.index("group")
+        column = pa.array(groups, pa.string())
+        tables.append(table.set_column(position, "group", column))
     return pa.concat_tables(tables)
 
 
@@ -356,7 +356,8 @@ def _smoothed_curve(
     # Without post-processing of the counts, as the smoothing is a likelihood of what
     # was really counted.
     smoothed = smoothed_shares(matrix, counted.counts, asked.cells)
-    return {law.name: smoothed_rows(rows, asked.edges, smoothed)}
+    curve = smoothed_rows(rows, asked.edges, smoothed)
+    return {law.name: curve}
 
 
 def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> None:
@@ -366,10 +367,9 @@ def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> Non
         law = parameters.question(of_sizes)
         law.asked.set_sizes()
         if law.again is not None:
+            allowed = "a question that is not asked again"
             remedy = "Ask for the number of items once."
-            raise InputError(
-                "set_sizes", of_sizes, "a question that is not asked again", remedy
-            )
+            raise InputError("set_sizes", of_sizes, allowed, remedy)
 
 
 def _not_by_group(law: CollectedLaw, rows: AnswerRows) -> AnswerRows:
@@ -410,19 +410,22 @@ def _rounds(law: CollectedLaw, sums: Sums) -> list[Aggregate]:
 
     Rounds may differ in how many report: a stranger who reports in one alone stops nothing.
     """
-    by_round = [sums.get((law.name, number)) for number in law.rounds]
-    users = [0 if counted is None else counted.users for counted in by_round]
-    if not any(users):
+    counted = []
+    people = []
+    for number in law.rounds:
+        aggregate = sums.get((law.name, number))
+        if aggregate is None:
+            people.append(0)
+        else:
+            counted.append(counts_of_question(law, aggregate))
+            people.append(aggregate.users)
+    if not any(people):
         return []
-    if not all(users):
+    if not all(people):
         remedy = "Everyone must answer in both rounds; wait for the missing reports."
         what = f"reports of {law.name!r} per round"
-        raise InputError(what, users, "some in each", remedy)
-    counts = []
-    for counted in by_round:
-        if counted is not None:
-            counts.append(counts_of_question(law, counted))
-    return counts
+        raise InputError(what, people, "some in each", remedy)
+    return counted
 
 
 def _with_sizes(law: CollectedLaw, of_sizes: CollectedLaw, sums: Sums) -> CollectedLaw:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -306,9 +307,7 @@ class Inbox:
             named = _LINE_ID.match(line)
             if named is None:  # the end of a line whose writing was cut off
                 continue
-            # The id is 64 random bits without a sign; SQLite's integers have one, so
-            # that 2^63 is subtracted.
-            number = int(named[1], 16) - 2**63
+            number = _as_signed(named[1])
             content = sealed.get(number) or self._known(number)
             if content is None:  # it was not acknowledged
                 continue
@@ -385,10 +384,8 @@ class Inbox:
             rows = self._ask("SELECT * FROM counted")
         sealed: dict[Key, Aggregate] = {}
         for question, number, users, counts in rows:
-            key = (
-                question,
-                number or None,
-            )  # a table's key has no NULL: 0 is of no rounds
+            # A table's key has no NULL: 0 is of no rounds.
+            key = (question, number or None)
             sealed[key] = Aggregate(users, np.frombuffer(counts, "<i8"))
         waiting = {key: counter.sums() for key, counter in self._counters.items()}
         return summed([sealed, waiting])
@@ -436,14 +433,15 @@ class Inbox:
 
     def _count(self, reports: Sequence[Received], counters: dict[Key, Counter]) -> None:
         """Add reports to the counters of their questions and rounds, which are made if needed."""
-        payloads: dict[Key, list[bytes]] = {}
+        payloads_of = defaultdict[Key, list[bytes]](list)
         for received in reports:
-            payloads.setdefault(received.key, []).append(received.report.payload)
-        for key, of_key in payloads.items():
+            payloads_of[received.key].append(received.report.payload)
+        for key, payloads in payloads_of.items():
             if key not in counters:
                 question, _ = key
-                counters[key] = counter(self.expected.laws[question])
-            counters[key].add(rows_of(of_key))
+                law = self.expected.laws[question]
+                counters[key] = counter(law)
+            counters[key].add(rows_of(payloads))
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -471,5 +469,10 @@ def _content(received: Received) -> bytes:
 
 
 def _number(received: Received) -> int:
-    """A report's id as a number of SQLite, which has a sign."""
-    return int(received.report.report_id, 16) - 2**63
+    """A report's id as a number of SQLite."""
+    return _as_signed(received.report.report_id)
+
+
+def _as_signed(report_id: str | bytes) -> int:
+    """An id, 64 random bits without a sign, as SQLite has integers, with one: less ``2^63``."""
+    return int(report_id, 16) - 2**63

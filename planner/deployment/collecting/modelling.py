@@ -15,10 +15,10 @@ from planner.arrays import Array, Whole
 from planner.deployment.collecting.estimate_tables import ESTIMATE_COLUMNS, POPULATION
 from planner.deployment.collecting.formulas import Formula
 from planner.deployment.collecting.reports import Group, Key
+from planner.deployment.collecting.weighting import GroupWeights
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.estimates.regression import Effect, Link, PatternSums, Regression, fit
-from planner.laws.schema import Document
 from planner.limits import CONFIDENCE
 from planner.mechanisms.anchored import counts_of_question
 from planner.mechanisms.asking import CollectedLaw
@@ -105,7 +105,9 @@ def model_table(
 
 def _finite(number: float) -> float | None:
     """An empty cell for an open limit, or a p of nothing that is tested."""
-    return number if np.isfinite(number) else None
+    if np.isfinite(number):
+        return number
+    return None
 
 
 def model_rows(
@@ -233,14 +235,15 @@ class ModelDesign:
         for k, name in enumerate(model.pattern_groups):
             texts = [pattern[k] for pattern in patterns]
             if name in parameters.numbers:
-                columns[name] = np.array([float(text) for text in texts])
+                columns[name] = np.array(texts, dtype=np.float64)
                 continue
             # Only values that somebody has: the column of another one would be all
             # zeros, and the design singular.
-            listed = tuple(text for text in parameters.groups[name] if text in texts)
-            self._values[name] = listed
-            columns[name] = Categorical(texts, categories=list(listed))
-        self._frame: DataFrame = DataFrame(columns, index=range(len(patterns)))
+            values = tuple(value for value in parameters.groups[name] if value in texts)
+            self._values[name] = values
+            columns[name] = Categorical(texts, categories=values)
+        rows = range(len(patterns))
+        self._frame: DataFrame = DataFrame(columns, index=rows)
         matrix = model_matrix(model.covariates, self._frame)
         # The spec keeps how columns were coded here, so that a changed table gets the
         # same columns in the same order.
@@ -287,13 +290,15 @@ class ModelDesign:
         """Of everybody; if everybody had one value of a group, or a quartile of a number."""
         effects = [fitted.predicted("everybody", self.matrix)]
         for name in self.model.variables:
+            values: Sequence[Any]
             if name in self._values:
-                values: Sequence[Any] = self._values[name]
-                texts = self._values[name]
+                values = self._values[name]
             else:
                 values = self._quartiles(name, fitted.sums.people)
-                texts = tuple(f"{number:g}" for number in values)
-            for text, value in zip(texts, values, strict=True):
+            for value in values:
+                text = value
+                if name not in self._values:
+                    text = f"{value:g}"
                 design = self._with_value(name, value)
                 effects.append(fitted.predicted(f"{name} = {text}", design))
         return effects
@@ -308,12 +313,12 @@ class ModelDesign:
                 before = self._with_value(name, first)
                 for value in others:
                     title = f"{name}: {value} against {first}"
-                    changes.append(
-                        _GroupChange(title, self._with_value(name, value), before)
-                    )
+                    changed = self._with_value(name, value)
+                    changes.append(_GroupChange(title, changed, before))
                 continue
             numbers = self._frame[name].to_numpy()
-            step = _SMALL_CHANGE * max(float(np.ptp(numbers)), 1e-6)
+            width = float(np.ptp(numbers))
+            step = _SMALL_CHANGE * max(width, 1e-6)
             # The design may have products of the number, so that its slope differs by pattern.
             # A central difference, whose error is of the order of the step's square.
             above = self._with_value(name, numbers + step)
@@ -328,10 +333,10 @@ class ModelDesign:
         frame = self._frame.copy()
         if name in self._values:
             texts = [value] * len(frame)
-            frame[name] = Categorical(texts, categories=list(self._values[name]))
-        else:
-            frame[name] = value
-        return np.asarray(self._spec.get_model_matrix(frame), dtype=np.float64)
+            value = Categorical(texts, categories=self._values[name])
+        frame[name] = value
+        matrix = self._spec.get_model_matrix(frame)
+        return np.asarray(matrix, dtype=np.float64)
 
     def _quartiles(self, name: str, people: Array) -> list[float]:
         """Quartiles of a number among the people who reported; each once."""
@@ -365,20 +370,18 @@ class _PatternWeights:
     @classmethod
     def of(cls, parameters: Parameters, model: Formula, frame: DataFrame) -> Self:
         """Of the model's weighting group; 1 for everybody without one."""
-        groups: Sequence[Document] = parameters.document.get("groups", ())
-        for group in groups:
-            if group["name"] == model.weighting:
-                positions = []
-                for value in frame[group["name"]]:
-                    positions.append(group["values"].index(_as_text(value)))
-                return cls(
-                    stated=np.array(
-                        group["weights"] or group["population"], np.float64
-                    ),
-                    value_of=np.array(positions),
-                    is_population=not group["weights"],
-                )
-        return cls(np.ones(1), np.zeros(len(frame), dtype=np.int64), False)
+        weights = None
+        if model.weighting is not None:
+            weights = GroupWeights.of(parameters, model.weighting)
+        if weights is None:
+            everybody = np.zeros(len(frame), dtype=np.int64)
+            return cls(np.ones(1), everybody, False)
+        values = list(weights.parts)
+        stated = np.array(list(weights.parts.values()), np.float64)
+        positions = []
+        for value in frame[model.weighting]:
+            positions.append(values.index(_as_text(value)))
+        return cls(stated, np.array(positions), weights.of_population)
 
     def of_people(self, people: Array) -> Array:
         """What a person of each pattern counts for, if so many of each pattern reported.
@@ -398,7 +401,9 @@ class _PatternWeights:
 
 def _as_text(value: object) -> str:
     """A value of a group as the survey writes it: numbers are whole."""
-    return f"{value:.0f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.0f}"
+    return str(value)
 
 
 def _term(name: str) -> str:

@@ -117,19 +117,21 @@ class ReportWriter:
 
         ``groups`` has the place of each report's value of each variable, shape ``(n, variables)``.
         """
-        if rows.ndim != 2 or rows.shape[1] != self._size or rows.dtype != np.uint8:
+        n = len(rows)
+        if rows.shape != (n, self._size) or rows.dtype != np.uint8:
             remedy = "Give an array with one row a report."
             allowed = f"bytes of shape (n, {self._size})"
             raise InputError("rows", rows.shape, allowed, remedy)
         if groups is None:
-            groups = np.zeros((len(rows), 0), dtype=np.int32)
-        if groups.shape != (len(rows), len(self._groups)):
-            allowed = f"of shape ({len(rows)}, {len(self._groups)})"
+            groups = np.zeros((n, 0), dtype=np.int32)
+        variables = len(self._groups)
+        if groups.shape != (n, variables):
+            allowed = f"of shape ({n}, {variables})"
             remedy = "Give a value of each variable for each report."
             raise InputError("groups", groups.shape, allowed, remedy)
         self._waiting.append(rows)
         self._waiting_groups.append(groups)
-        self._rows += len(rows)
+        self._rows += n
         if self._rows * self._size >= _ROW_GROUP_BYTES:
             self._flush()
 
@@ -177,9 +179,10 @@ class ReportWriter:
         numbers = np.zeros(n, dtype=np.int32)
         hashes = pa.DictionaryArray.from_arrays(numbers, self._hash)
         columns = [reports, hashes]
-        for column, values in enumerate(self._groups.values()):
-            codes = np.ascontiguousarray(groups[:, column])
-            columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(values)))
+        codes_of_groups = np.ascontiguousarray(groups.T)
+        for codes, values in zip(codes_of_groups, self._groups.values(), strict=True):
+            column = pa.DictionaryArray.from_arrays(codes, pa.array(values))
+            columns.append(column)
         table = pa.Table.from_arrays(columns, schema=self._schema)
         most_rows = max(1, _ROW_GROUP_BYTES // self._size)
         with self._named():
@@ -208,32 +211,36 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
             allowed = "ones of the parameter file"
             raise InputError("question and round", key, allowed, FOREIGN)
         size = expected.sizes[key]
-        schema = file.schema_arrow
-        right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
-        group_fields = []
-        for name in expected.groups:
-            if name in schema.names:
-                group_fields.append(pa.field(name, GROUPED))
-        # The columns' types decide how bytes are decoded, so that a file of other types
-        # is refused, not converted.
-        if not schema.equals(pa.schema([*right, *group_fields])):
-            columns = ", ".join(f"{column.name} {column.type}" for column in schema)
-            allowed = f"report fixed_size_binary[{size}], parameters {_HASHES}"
-            for name in expected.groups:
-                allowed += f", {name} {GROUPED}, or none"
-            raise InputError("columns", columns, allowed, REPORTS_REMEDY)
+        columns = len(file.schema_arrow.names)
+        _check_columns(file.schema_arrow, size, expected)
         _check_room(file.metadata, size, path.stat().st_size)
         hashes = bytes.fromhex(expected.parameters)
-        group_columns = range(2, 2 + len(group_fields))
         most_rows = max(1, _BATCH_BYTES // size)
         # By row group, since each was found small enough to be in memory; a batch over
         # several of them is not bounded so.
         for number in range(file.num_row_groups):
             for rows in file.iter_batches(most_rows, row_groups=[number]):
                 reports = _bytes_of(rows, size, hashes)
-                groups = _grouped(rows.select(group_columns), expected, path)
-                for group, members in groups:
+                # The columns of groups stand behind those of reports and hashes.
+                group_rows = rows.select(range(2, columns))
+                for group, members in _grouped(group_rows, expected, path):
                     yield Batch(key, reports[members], file_id, group=group)
+
+
+def _check_columns(schema: pa.Schema, size: int, expected: Expected) -> None:
+    """Refuse other columns than reports of this size, their hash, and groups of the survey."""
+    right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
+    for name in expected.groups:
+        if name in schema.names:
+            right.append(pa.field(name, GROUPED))
+    # The columns' types decide how bytes are decoded, so that a file of other types is
+    # refused, not converted.
+    if not schema.equals(pa.schema(right)):
+        columns = ", ".join(f"{column.name} {column.type}" for column in schema)
+        allowed = f"report fixed_size_binary[{size}], parameters {_HASHES}"
+        for name in expected.groups:
+            allowed += f", {name} {GROUPED}, or none"
+        raise InputError("columns", columns, allowed, REPORTS_REMEDY)
 
 
 def _grouped(
@@ -246,12 +253,12 @@ def _grouped(
         return
     if any(column.null_count for column in group_rows):
         raise unfit("some reports have none")
+    names = group_rows.schema.names
     codes = np.column_stack([column.indices for column in group_rows])
     for cell in np.unique(codes, axis=0):
         stated = {}
-        for k, name in enumerate(group_rows.schema.names):
-            values = group_rows.column(k).dictionary
-            stated[name] = values[int(cell[k])].as_py()
+        for name, column, code in zip(names, group_rows, cell, strict=True):
+            stated[name] = column.dictionary[int(code)].as_py()
         members = (codes == cell).all(axis=1)
         yield expected.group(folders, stated, "a row"), members
 
@@ -301,7 +308,8 @@ def _check_room(metadata: pq.FileMetaData, size: int, file_size: int) -> None:
     Encoded reports may take less room than they do in memory, but not that much less: a column
     that repeats one report takes next to no room in a file.
     """
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    numbers = range(metadata.num_row_groups)
+    groups = [metadata.row_group(number) for number in numbers]
     codecs = set()
     # A compressed page can become a thousand times as large, and how large stands only
     # in itself.
@@ -335,7 +343,7 @@ def _check_row_group(what: str, octets: int) -> None:
 
 def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
     """The reports, all of which must carry the hash; the dictionary makes this cheap."""
-    chunk = rows.column(0)
+    reports = rows.column(0)
     hashes = rows.column(1)
     listed = hashes.dictionary.to_pylist()
     # All rows of a batch share the one entry of the dictionary, so that comparing it
@@ -343,13 +351,15 @@ def _bytes_of(rows: pa.RecordBatch, size: int, parameters: bytes) -> Reports:
     if hashes.null_count or listed != [parameters]:
         names = ["none" if value is None else value.hex() for value in listed]
         raise InputError("parameter hash", names, parameters.hex(), FOREIGN)
-    if chunk.null_count:
-        raise unfit(f"{chunk.null_count} reports are null")
-    # The second buffer has the values; a batch is a part of it, from its offset on.
-    data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
-    start = chunk.offset * size
-    end = start + len(chunk) * size
-    return data[start:end].reshape(-1, size)
+    if reports.null_count:
+        raise unfit(f"{reports.null_count} reports are null")
+    # The first buffer would say which are null.
+    _, values = reports.buffers()
+    whole = np.frombuffer(values, dtype=np.uint8)
+    # A batch is a part of the column, from its offset on.
+    start = reports.offset * size
+    end = start + len(reports) * size
+    return whole[start:end].reshape(-1, size)
 
 
 # A seal has these 8 bytes and the XXH3-128 checksum, between the row groups and the

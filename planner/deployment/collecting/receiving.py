@@ -31,9 +31,8 @@ from planner.errors import FileError, InputError
 from planner.limits import MEBIBYTE
 
 BODY_BYTES = MEBIBYTE // 4  # of one request, unless a single line may be longer
-HELD_BYTES = (
-    64 * MEBIBYTE
-)  # of all requests that are under way; more are told to come again
+# Of all requests that are under way; more are told to come again.
+HELD_BYTES = 64 * MEBIBYTE
 # A bound on the work of reading and checking: what would only wait is told at once to
 # come again.
 LINES_A_SECOND = 10_000
@@ -69,7 +68,9 @@ class Receiver:
         origins: Sequence[str],
         organiser: Callable[[Sums], str],
     ) -> None:
-        self._inbox, self._page, self._origins = inbox, page, frozenset(origins)
+        self._inbox = inbox
+        self._page = page
+        self._origins = frozenset(origins)
         self._organiser = organiser
         self._longest = max(BODY_BYTES, inbox.expected.longest_line)
         self._queue: asyncio.Queue[tuple[list[Received], asyncio.Future[str]]]
@@ -90,17 +91,20 @@ class Receiver:
         ``private`` listens on this machine alone, for the organiser. ``ending`` are signals
         that have come before.
         """
-        routes = [Route("/reports", self._reports, methods=["POST", "OPTIONS"])]
-        routes += [Route("/health", self._health)]
-        routes += [Route("/", self._questionnaire)] if self._page else []
-        outside = Starlette(routes=routes, lifespan=self._writing)
-        only_here = [
-            # A page elsewhere may point its own name at 127.0.0.1 (DNS rebinding) and
-            # read the answer; its Host header gives it away.
-            Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1"])
+        routes = [
+            Route("/reports", self._reports, methods=["POST", "OPTIONS"]),
+            Route("/health", self._health),
         ]
-        inside = Starlette(routes=[Route("/", self._organised)], middleware=only_here)
-        port = private.getsockname()[1]
+        if self._page:
+            routes.append(Route("/", self._questionnaire))
+        outside = Starlette(routes=routes, lifespan=self._writing)
+        # A page elsewhere may point its own name at 127.0.0.1 (DNS rebinding) and read
+        # the answer; its Host header gives it away.
+        here = ["localhost", "127.0.0.1"]
+        only_here = Middleware(TrustedHostMiddleware, allowed_hosts=here)
+        organised = Route("/", self._organised)
+        inside = Starlette(routes=[organised], middleware=[only_here])
+        _, port, *_ = private.getsockname()
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             # One server has both sockets; the port that was connected to says which,
@@ -111,16 +115,20 @@ class Receiver:
             else:
                 await outside(scope, receive, send)
 
-        # Twice the connections: one that ends holds its file for a moment.
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        most = 2 * (MOST_CONNECTIONS + _BACKLOG)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(most, hard)), hard))
-        # The access log would have addresses and times, which are all that links a
-        # report to a person; the server's name and version help attackers alone.
+        _allow_connections()
         config = uvicorn.Config(
-            app, http=Bounded, ws="none", log_config=None, log_level="critical", access_log=False,
-            server_header=False, backlog=_BACKLOG, timeout_graceful_shutdown=_ENDING_SECONDS,
-        )  # fmt: skip
+            app,
+            http=Bounded,
+            ws="none",
+            # The access log would have addresses and times, which are all that links a
+            # report to a person.
+            access_log=False,
+            log_config=None,
+            log_level="critical",
+            server_header=False,  # name and version help attackers alone
+            backlog=_BACKLOG,
+            timeout_graceful_shutdown=_ENDING_SECONDS,
+        )
         self._server = uvicorn.Server(config)
         # uvicorn has its own handlers, and raises the signals again at last.
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -276,6 +284,15 @@ class Receiver:
         sums = await loop.run_in_executor(self._disk, self._inbox.sums)
         page = await loop.run_in_executor(None, self._organiser, sums)
         return HTMLResponse(page, headers=_UNFRAMED | _PLAIN)
+
+
+def _allow_connections() -> None:
+    """Let the process have as many files open as connections need, as far as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Twice the connections: one that ends holds its file for a moment.
+    needed = 2 * (MOST_CONNECTIONS + _BACKLOG)
+    most = max(soft, min(needed, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def listening(address: str, port: int) -> socket.socket:

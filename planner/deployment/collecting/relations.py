@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
@@ -70,9 +70,9 @@ def _up_to(table: CrossTable, axis: int) -> AnswerRows:
     whole = table.people_in(lines).on_simplex()
     processed_up_to = np.cumsum(whole.values)
     processed = whole._replace(values=processed_up_to[:ends])
-    levels = [""] * ends
-    names = list(table.answers[axis][:ends])
-    return item_rows((levels, names), people, processed, table.confidence)
+    names = table.answers[axis][:ends]
+    labels = ([""] * ends, list(names))  # of no level
+    return item_rows(labels, people, processed, table.confidence)
 
 
 def pair_rows(table: CrossTable) -> tuple[str, AnswerRows]:
@@ -87,9 +87,8 @@ def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
     names = _pair_names(table)
     cells = list(np.ndindex(table.counts.shape))
     test = table.independence
-    note = joined(
-        f"{test.degrees} degrees of freedom, the noise of the reports in it", test.note
-    )
+    degrees = f"{test.degrees} degrees of freedom, the noise of the reports in it"
+    note = joined(degrees, test.note)
     quantities = {
         INDEPENDENCE: Estimate(test.statistic, None, np.nan, np.nan, note),
         CRAMERS_V: table.association,
@@ -99,29 +98,28 @@ def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
     if direction is not None:
         quantities[GAMMA] = direction.gamma
         p_of[GAMMA] = direction.p_value
-    for name, (i, j) in _cells_with_odds(table, names, cells):
+    for name, (i, j) in islice(zip(names, cells, strict=True), _odds_told(table)):
         quantities[f"{ODDS_RATIO}{name}"] = table.odds_ratio([i], [j])
     p = np.array([p_of.get(name, np.nan) for name in quantities])
-    rows = _rows(table, list(quantities), list(quantities.values()))
+    rows = _rows(table, quantities.items())
     yield f"{first} with {second}", rows, p
     nothing = np.full(len(cells), np.nan)
     for axis, question, among in ((1, first, second), (0, second, first)):
         shares = [table.share(i, j, margin=axis) for i, j in cells]
-        rows = _rows(table, names, shares, whole=1.0)
+        rows = _rows(table, zip(names, shares, strict=True), whole=1.0)
         yield f"{question} among {among}", rows, nothing
 
 
-def _cells_with_odds(
-    table: CrossTable, names: Sequence[str], cells: Sequence[tuple[int, ...]]
-) -> list[tuple[str, tuple[int, ...]]]:
-    """The cells whose odds ratios are told: of two by two the others' are this one or its inverse.
+def _odds_told(table: CrossTable) -> int:
+    """Of how many cells odds ratios are told: none where a part has a single answer.
 
-    None where a part has a single answer.
+    Of two by two cells one: those of the others are the same, or its inverse.
     """
-    named = list(zip(names, cells, strict=True))
     if table.counts.shape == (2, 2):
-        return named[:1]
-    return named if len(cells) > 3 else []
+        return 1
+    if table.counts.size <= 3:
+        return 0
+    return table.counts.size
 
 
 def _pair_names(table: CrossTable) -> list[str]:
@@ -133,20 +131,19 @@ def _pair_names(table: CrossTable) -> list[str]:
 def _counts(table: CrossTable, names: Sequence[str], cells: Array) -> AnswerRows:
     """Rows of the people in some cells each, of whom everybody is in one."""
     people = table.people_in(cells)
-    levels = [""] * len(names)
-    return item_rows((levels, names), people, people.on_simplex(), table.confidence)
+    labels = ([""] * len(names), names)  # of no level
+    return item_rows(labels, people, people.on_simplex(), table.confidence)
 
 
 def _rows(
     table: CrossTable,
-    names: Sequence[str],
-    estimates: Sequence[Estimate],
+    estimates: Iterable[tuple[str, Estimate]],
     whole: float = np.nan,
 ) -> AnswerRows:
-    """Rows of quantities that are no counts; ``whole`` is 1 of shares."""
+    """Rows of named quantities that are no counts; ``whole`` is 1 of shares."""
     quantities = []
-    for name, estimate in zip(names, estimates, strict=True):
+    for name, estimate in estimates:
         quantities.append(AnswerRow(name, estimate, whole=whole))
     rows = answer_rows(table.users, quantities)
     # Who was asked adds nothing: limits are of people drawn at random already.
-    return replace(rows, drawn=np.zeros(len(estimates)))
+    return replace(rows, drawn=np.zeros(len(quantities)))

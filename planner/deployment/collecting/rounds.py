@@ -47,18 +47,17 @@ def round_rows(
         yield f"round {number}", replace(one_round.rows, notes=notes)
     for last in rounds:
         first = last - window + 1
-        inside = []
-        for number in range(first, last + 1):
-            if number in rounds:
-                inside.append(rounds[number])
+        numbers = range(first, last + 1)
         # A window of one round, or of all, says nothing that is not said elsewhere.
         # A window with a gap would be an average over other times than its name says.
-        if 1 < len(inside) == window < len(rounds):
+        if 1 < window < len(rounds) and rounds.keys() >= set(numbers):
+            inside = [rounds[number] for number in numbers]
             weights = [1 / window] * window
             rows = _combined(law, inside, weights, confidence)
             yield f"rounds {first} to {last}", rows
-    if len(rounds) > 1:
-        weights = [1 / len(rounds)] * len(rounds)
+    count = len(rounds)
+    if count > 1:
+        weights = [1 / count] * count
         rows = _combined(law, list(rounds.values()), weights, confidence)
         yield "average of rounds", rows
     for number, one_round in rounds.items():
@@ -84,8 +83,11 @@ def _round(
         # If nobody ran out of values, one person in so many parts would report one;
         # what lacks of that are people whose value is beyond the last one.
         missing = max(0.0, 1 - parts * active / people)
-        note = f"in round {number} {100 * active / people:.1f} % reported a value: "
-        note += f"about {100 * missing:.0f} % changed more often"
+        percent = 100 * active / people
+        note = (
+            f"in round {number} {percent:.1f} % reported a value: "
+            f"about {100 * missing:.0f} % changed more often"
+        )
     if not counted.users:
         reason = f"of {law.name!r} all are blanks"
         raise InputError.because("reports", reason, "Collect more.")
@@ -102,13 +104,11 @@ def _round(
 
 def _notes(rounds: Sequence[_Round]) -> list[str]:
     """What is said of each answer in any round, and of the one in which most are missing."""
-    worst = max(rounds, key=lambda one_round: one_round.missing).note
-    notes = []
-    for answer in range(len(rounds[0].rows.notes)):
-        note = ""
-        for one_round in rounds:
-            note = joined(note, one_round.rows.notes[answer])
-        notes.append(joined(note, worst))
+    worst = max(rounds, key=lambda one_round: one_round.missing)
+    notes = [""] * len(worst.rows.notes)
+    said_of_answers = [one_round.rows.notes for one_round in rounds]
+    for said in (*said_of_answers, [worst.note] * len(notes)):
+        notes = list(map(joined, notes, said))
     return notes
 
 
@@ -126,7 +126,7 @@ def _combined(
     in many rounds, and while it stays all vary together, ``(sum w s)^2``: the larger is taken.
     What limits allow for besides, sets that were cut say, adds up. Proof: docs/theory/rounds.md.
     """
-    weight = np.array(weights)[:, None]
+    w = np.array(weights)[:, None]
     z = reach(confidence)
     # Of each round its estimates, errors and limits, shape (4, rounds, rows).
     figures = [one_round.rows.numbers[:4] for one_round in rounds]
@@ -134,38 +134,39 @@ def _combined(
     # Variances become deviations before they are weighted, as the same people's
     # deviations add up.
     spreads = np.array([one_round.spread for one_round in rounds])
-    spread = weight * np.sqrt(spreads)
-    variance_if_drawn_anew = np.square(spread).sum(axis=0)
-    variance_if_they_stay = np.square(spread.sum(axis=0))
-    against = np.maximum(variance_if_drawn_anew - variance_if_they_stay, 0)
+    weighted_spreads = w * np.sqrt(spreads)
+    if_drawn_anew = np.square(weighted_spreads).sum(axis=0)
+    if_they_stay = np.square(weighted_spreads.sum(axis=0))
+    against = np.maximum(if_drawn_anew - if_they_stay, 0)
 
-    def together(errors: Array, deviations: float = 1.0) -> Array:
+    def of_sum(errors: Array, deviations: float = 1.0) -> Array:
         """Of errors that are so many standard deviations each, those of the sum."""
-        weighted = weight * errors
+        weighted = w * errors
         square = np.square(weighted).sum(axis=0) + deviations**2 * against
         if law.blanks:  # while a value stays, all rounds vary together
-            square = np.maximum(square, np.square(weighted.sum(axis=0)))
+            varying_together = np.square(weighted.sum(axis=0))
+            square = np.maximum(square, varying_together)
         return np.asarray(np.sqrt(square))
 
-    total = (weight * value).sum(axis=0)
+    total = (w * value).sum(axis=0)
     # A quartile has no error and no mean over rounds: the quartile of all rounds
     # together is another number.
-    total[np.isnan(error).any(axis=0)] = np.nan  # a mean of quartiles is none
-    columns = [total, together(error)]
+    quartile = np.isnan(error).any(axis=0)
+    total[quartile] = np.nan
+    columns = [total, of_sum(error)]
     for side in (-1, 1):
         # A round that is taken away brings its upper limit to the lower one of the sum.
-        half = np.where(side * weight > 0, upper - value, value - lower)
-        if law.asked.several:
-            drawn = z * error
-        else:
-            drawn = np.maximum(half, z * error)
+        half = np.where(side * w > 0, upper - value, value - lower)
+        drawn = z * error
+        if not law.asked.several:
+            drawn = np.maximum(half, drawn)
         # What a limit allows for beyond the draws, in the round's own direction.
-        beyond = np.abs(weight) * np.maximum(half - drawn, 0)
-        reached = together(drawn, z) + beyond.sum(axis=0)
+        beyond = np.abs(w) * np.maximum(half - drawn, 0)
+        reached = of_sum(drawn, z) + beyond.sum(axis=0)
         columns.append(total + side * reached)
     first = rounds[0].rows
     users = sum(one_round.rows.users for one_round in rounds)
-    larger = np.maximum(variance_if_drawn_anew, variance_if_they_stay)
+    larger = np.maximum(if_drawn_anew, if_they_stay)
     of_drawn = np.where(np.isnan(first.drawn), np.nan, larger)
     stated = first.stating(users, columns, _notes(rounds), first.whole)
     return replace(stated, drawn=of_drawn)

@@ -76,14 +76,16 @@ class Slots:
             raise unwritable(path, error) from error
         # A file that was cut off may end within a slot.
         whole_slots = len(content) // self._step
-        slots = content[: whole_slots * self._step].reshape(-1, self._step)
+        last_byte = whole_slots * self._step
+        slots = content[:last_byte].reshape(-1, self._step)
         is_taken = slots.any(axis=1)  # a line has no zeros
         free = np.flatnonzero(~is_taken)
         # A random order, which is never written: where a line lies says nothing of when it came.
         # A shuffle by random 64-bit keys, drawn anew at each start, so that a restart
         # does not go on with a known order.
         keys = system_words().raw(len(free))
-        self._free: list[int] = free[np.argsort(keys)].tolist()
+        order = np.argsort(keys)
+        self._free: list[int] = free[order].tolist()
 
     @property
     def free(self) -> int:
