@@ -43,9 +43,8 @@ CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 DASHES = ("solid", "dash", "dot", "dashdot")  # not as many: pairs repeat after 20
 _MOST_DRAWN_LEVELS = 8  # a chart of more lines cannot be read
 _MOST_OVER_ROUNDS = 5  # as many as there are colours
-_HIDDEN_ABOVE = (
-    30.0  # times the best error: beyond it the curves would flatten the rest
-)
+# Times the best error: beyond it the curves would flatten the rest.
+_HIDDEN_ABOVE = 30.0
 _MORE_PRIVATE = "(left: more private)"
 
 
@@ -136,12 +135,10 @@ def question_figure(plan: QuestionPlan) -> Chart:
         else:
             others.append(option)
     lines = list[Line]()
-    for name, colour, options in (
-        ("this plan", BLUE, planned),
-        ("others", GREY, others),
-    ):
-        if options:  # a legend has no entry for nothing
-            lines.append(_error_bars(name, colour, options))
+    if planned:  # a legend has no entry for nothing
+        lines.append(_error_bars("this plan", BLUE, planned))
+    if others:
+        lines.append(_error_bars("others", GREY, others))
     return Chart(lines, ("", f"error, {plan.question.unit}"), turned=True)
 
 
@@ -159,18 +156,15 @@ def frontier_figure(curve: Frontier) -> Chart:
     in_total = "error"
     if kept:  # beside the errors of its levels it has to be told from them
         in_total = "all answers"
-    total = _positive(curve.total_error)
-    levels = [f"one answer of {name!r}" for name in kept]
-    of_levels = dict(zip(levels, curve.level_errors.T, strict=False))
-    lines = [
-        Line(in_total, curve.scale, total, GREY),
-        *_lines(curve.scale, of_levels),
-    ]
-    titles = f"budgets times {_MORE_PRIVATE}", "error, share of the people"
+    total = Line(in_total, curve.scale, _positive(curve.total_error), GREY)
+    of_levels = {}
+    for name, errors in zip(kept, curve.level_errors.T, strict=False):
+        of_levels[f"one answer of {name!r}"] = errors
+    lines = [total, *_lines(curve.scale, of_levels)]
     here = _upright("these budgets", 1.0, lines, RED)
-    return Chart(
-        [*lines, here], titles, "xy", percent=True, left_out=_of(kept, curve.names)
-    )
+    titles = f"budgets times {_MORE_PRIVATE}", "error, share of the people"
+    left_out = _of(kept, curve.names)
+    return Chart([*lines, here], titles, "xy", percent=True, left_out=left_out)
 
 
 def error_units(plan: QuestionPlan) -> dict[str, Callable[[Any], Any]]:
@@ -190,7 +184,8 @@ def in_unit(drawn: Chart, unit: str, written: Callable[[Any], Any]) -> Chart:
     for line in drawn.lines:
         values = written(np.asarray(line.values))
         lines.append(replace(line, values=values))
-    return replace(drawn, lines=lines, titles=(drawn.titles[0], f"error, {unit}"))
+    across, _ = drawn.titles
+    return replace(drawn, lines=lines, titles=(across, f"error, {unit}"))
 
 
 def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Chart:
@@ -213,75 +208,75 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
         values = whole * np.asarray(line.values)
         lines.append(replace(line, x=x, values=values))
     *curves, here = lines
-    ends = current * float(curve.scale[0]), current * float(curve.scale[-1])
+    first = current * float(curve.scale[0])
+    last = current * float(curve.scale[-1])
     marks = list[Line]()
     limit = plan.saturation_epsilon
-    if level and limit is not None and ends[0] < limit < ends[1]:
+    if level and limit is not None and first < limit < last:
         marks.append(_upright(f"more buys {level!r} nothing", limit, curves, GREY))
     for target in plan.targets:
         asked = target.target
-        smallest = target.budgets
+        name = "target"
+        if asked.level is not None:
+            name = f"target, {asked.level!r}"
         # Other targets, of a chance to see a difference say, are no height in this chart.
-        if asked.kind == "error":
+        if asked.kind == "error" and asked.level in (None, *curve.names):
             heights = [whole * asked.value] * 2
-            if asked.level is None:
-                marks.append(Line("target", ends, heights, SKY, "dash"))
-            elif asked.level in curve.names:
-                name = f"target, {asked.level!r}"
-                marks.append(Line(name, ends, heights, SKY, "dash"))
+            marks.append(Line(name, (first, last), heights, SKY, "dash"))
         # The smallest budgets scale all levels: on the axis of one level they have no point.
+        smallest = target.budgets
         if level or smallest is None or not smallest.possible:
             continue
-        if ends[0] < smallest.scale < ends[1]:
+        if first < smallest.scale < last:
             marks.append(_upright("targets met", smallest.scale, curves, SKY))
     titles = f"{across} {_MORE_PRIVATE}", f"error, {plan.question.unit}"
-    return replace(drawn, lines=[*curves, *marks, here], titles=titles, percent=False)
+    lines = [*curves, *marks, here]
+    return replace(drawn, lines=lines, titles=titles, percent=False)
 
 
 def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
     """Expected total error in people against the padding length, and its two parts."""
-    errors = {
-        "total": padding.in_people(padding.mse),
-        "too small, as sets are cut": padding.in_people(padding.bias2),
-        "noise of the reports": padding.in_people(padding.variance),
+    squared = {
+        "total": padding.mse,
+        "too small, as sets are cut": padding.bias2,
+        "noise of the reports": padding.variance,
     }
+    errors = {name: padding.in_people(errors) for name, errors in squared.items()}
     lines = _lines(padding.lengths, errors)
-    places = [_upright("the best length", padding.length, lines, GREY)]
+    marks = [_upright("the best length", padding.length, lines, GREY)]
     # Beyond the lengths of the curve there is no error to read off.
     if length is not None and length <= padding.lengths[-1]:
-        places.append(_upright("this length", length, lines, RED))
-    return Chart([*lines, *places], ("padding length", "error, people"), "y")
+        marks.append(_upright("this length", length, lines, RED))
+    return Chart([*lines, *marks], ("padding length", "error, people"), "y")
 
 
 def error_figure(plan: AnswerRatePlan) -> Chart:
     """Predicted error of a mean against the budget: BiSample-MD, forced answers, a channel."""
     curve = plan.curve
     best = plan.best_planned
-    budget = plan.curve.epsilon
+    budget = curve.epsilon
     lines = [
         Line("BiSample-MD", budget, curve.mean_rmse),
         Line("forced, at the top", budget, curve.top_rmse, ORANGE, "dash"),
         Line("forced, at random", budget, curve.random_rmse, GREEN, "dot"),
     ]
     if plan.channels is not None:
-        lines.append(
-            Line("best channel", budget, plan.channels.channel_errors(budget), PURPLE)
-        )
+        errors = plan.channels.channel_errors(budget)
+        lines.append(Line("best channel", budget, errors, PURPLE))
     highest = _HIDDEN_ABOVE * plan.best.rmse
     visible = list[Line]()
     for line in lines:
         values = np.where(line.values < highest, line.values, np.nan)
         visible.append(replace(line, values=values))
-    places = list[Line]()
+    drawn = visible
     # Where the best is at the end of the curve, it is flat beyond what was computed, too.
-    if plan.best.epsilon < curve.epsilon[-1]:
-        flat = [best.flat_lower, best.flat_upper]
-        (low, high) = _reach(visible)
-        band = ([low] * 2, [high] * 2)
+    if plan.best.epsilon < budget[-1]:
         name = f"within {100 * FLAT:g} % of the best"
-        places.append(Line(name, flat, [np.nan] * 2, GREY, limits=band))
-    # The band first: what is drawn later lies above it.
-    drawn = [*places, *visible]
+        ends = [best.flat_lower, best.flat_upper]
+        low, high = _reach(visible)
+        band = ([low] * 2, [high] * 2)
+        flat = Line(name, ends, [np.nan] * 2, GREY, limits=band)
+        drawn = [flat, *visible]  # what is drawn later lies above the band
     return _over_budgets(plan, drawn, "predicted error of the mean", log="y")
 
 
@@ -320,24 +315,26 @@ def _over_budgets(
 def decoys_figure(plan: SamplingPlan) -> Chart:
     """What a report of a value says in round two, against how often others send it as a decoy."""
     mechanism = plan.mechanism
-    decoys = np.array(plan.mechanism.decoys)
+    decoys = np.array(mechanism.decoys)
     # Some room on both sides of what is planned. Who is sampled sends no decoy: both together
     # are at most everybody.
     fewest = max(decoys.min() / 4, 1e-9)
     most = min(4 * decoys.max(), 1 - mechanism.sampling)
     across = np.geomspace(fewest, most, 50)
-    levels = plan.question.levels[:_MOST_DRAWN_LEVELS]
     sampled = f"{100 * mechanism.sampling:.3g} % are sampled"
-    lines = [Line(sampled, across, mechanism.losses_with(across), GREY)]
+    losses = mechanism.losses_with(across)
+    lines = [Line(sampled, across, losses, GREY)]
+    levels = plan.question.levels[:_MOST_DRAWN_LEVELS]
     first = 0
     for level, colour in zip(levels, cycle(CYCLE), strict=False):
         # One point a level, that of its first value: more would hide each other.
         decoy = [decoys[first]]
         loss = mechanism.losses_with(decoy)
-        lines.append(Line(f"{level.name!r}", decoy, loss, colour, ""))
+        lines.append(Line(repr(level.name), decoy, loss, colour, ""))
         first += len(level.yes_counts)
     titles = "chance of a decoy, of each value", "loss in round two, nats"
-    return Chart(lines, titles, "x", left_out=_of(levels, plan.question.levels))
+    left_out = _of(levels, plan.question.levels)
+    return Chart(lines, titles, "x", left_out=left_out)
 
 
 def _of(shown: Sized, every: Sized, what: str = "levels") -> str:
@@ -355,21 +352,25 @@ def ordered_figure(
     ``truth`` are true shares up to each answer, shape ``(d,)``, if they are known.
     """
     answers = list(estimates.answers)
+    shares = estimates.consistent
+    percent = f"{100 * estimates.confidence:.3g} %"
+    said = f"estimated; the band holds all at once, {percent} confidence"
     median = estimates.quantile()
-    between = answers[answers.index(median.lower) : answers.index(median.upper) + 1]
-    said = f"estimated; the band holds all at once, {100 * estimates.confidence:.3g} % confidence"
+    first = answers.index(median.lower)
+    last = answers.index(median.upper)
+    between = answers[first : last + 1]
+    halves = [0.5] * len(between)
     where = f"median {median.answer}"
     if len(between) > 1:
         where += ", and where it may be"
     lines = [
-        Line(said, answers, estimates.consistent, limits=estimates.band, marked=True),
-        Line(where, between, [0.5] * len(between), RED, marked=True),
+        Line(said, answers, shares, limits=estimates.band, marked=True),
+        Line(where, between, halves, RED, marked=True),
     ]
     if truth is not None:
         lines.append(Line("true", answers, np.asarray(truth), ORANGE, ""))
-    return Chart(
-        lines, ("answer, the lowest first", "people up to the answer"), percent=True
-    )
+    titles = ("answer, the lowest first", "people up to the answer")
+    return Chart(lines, titles, percent=True)
 
 
 def seen_figure(part: AnyPart) -> Chart:
@@ -384,64 +385,70 @@ def seen_figure(part: AnyPart) -> Chart:
 
 def one_survey_figure(survey: OneSurvey) -> Chart:
     """True counts or a true mean, and estimates with their own 95 % intervals."""
+    labels = survey.labels
     limits = survey.lower, survey.upper
     estimated = "estimated, 95 % interval"
     lines = [
-        Line(estimated, survey.labels, survey.estimates, BLUE, "", limits),
-        Line("true", survey.labels, survey.truth, ORANGE, ""),
+        Line(estimated, labels, survey.estimates, BLUE, "", limits),
+        Line("true", labels, survey.truth, ORANGE, ""),
     ]
     # Estimates below 0 are drawn as they are, beside a line that says what they stand for.
-    if survey.unit == "people" and np.min(survey.lower) < 0 and len(survey.labels) > 1:
-        ends = [survey.labels[0], survey.labels[-1]]
+    below = survey.unit == "people" and np.min(survey.lower) < 0
+    if below and len(labels) > 1:
+        ends = [labels[0], labels[-1]]
         nobody = "nobody: what is left of it counts as 0"
         lines.append(Line(nobody, ends, [0.0, 0.0], GREY, "dot"))
-    cut = _of(survey.labels, range(survey.every), "answers")
-    return Chart(lines, ("", survey.unit), turned=True, left_out=cut)
+    left_out = _of(labels, range(survey.every), "answers")
+    return Chart(lines, ("", survey.unit), turned=True, left_out=left_out)
 
 
 def beliefs_figure(
     names: Sequence[str], prior: float, low: Array, high: Array, every: int
 ) -> Chart:
     """How likely an answer of a level may be held after a report, and was before."""
-    held = [prior] * len(names)
-    ends = Line("after a report", names, held, BLUE, "", (low, high), bare=True)
-    before = Line("before", names, held, ORANGE, "")
-    titles = ("", "held to be so likely")
-    cut = _of(names, range(every))
-    return Chart([ends, before], titles, percent=True, turned=True, left_out=cut)
+    priors = [prior] * len(names)
+    limits = (low, high)
+    after = Line("after a report", names, priors, BLUE, "", limits, bare=True)
+    before = Line("before", names, priors, ORANGE, "")
+    return Chart(
+        [after, before],
+        ("", "held to be so likely"),
+        percent=True,
+        turned=True,
+        left_out=_of(names, range(every)),
+    )
 
 
 def rounds_figure(part: AnyPart, planned: Option) -> Chart:
     """Errors of a round, of the average and of a change against how often a question is asked."""
-    counts = np.arange(2, 2 * part.asked.rounds.count + 1)
-    of_round = list[Any]()
-    of_average = list[Any]()
-    of_change = list[Any]()
+    asked = part.asked.rounds.count
+    counts = np.arange(2, 2 * asked + 1)
+    squared: dict[str, list[Any]] = {
+        "a round": [],
+        "the average, if answers stay": [],
+        "a change, if answers stay": [],
+    }
     for count in counts.tolist():
         _, schemes = own_ways(part, planned, count)
         scheme = schemes[0]
-        of_round.append(scheme.each)
-        of_average.append(scheme.average_stays)
-        of_change.append(scheme.change_stays)
-    errors = {}
-    for name, squared in (
-        ("a round", of_round),
-        ("the average, if answers stay", of_average),
-        ("a change, if answers stay", of_change),
-    ):
-        if None not in squared:  # some schemes have no error of an average or a change
-            errors[name] = [part.total(error) for error in squared]
-    lines = _lines(counts, errors)
-    here = _upright("these rounds", part.asked.rounds.count, lines, RED)
+        of_scheme = (scheme.each, scheme.average_stays, scheme.change_stays)
+        for errors, error in zip(squared.values(), of_scheme, strict=True):
+            errors.append(error)
+    totals = {}
+    for name, errors in squared.items():
+        if None not in errors:  # some schemes have no error of an average or a change
+            totals[name] = [part.total(error) for error in errors]
+    lines = _lines(counts, totals)
+    here = _upright("these rounds", asked, lines, RED)
     return Chart([*lines, here], ("rounds", f"error, {part.asked.unit}"), "y")
 
 
 def estimates_figure(rows: DataFrame) -> Chart:
     """Estimated people by answer, with their intervals; rows are those of an estimates file."""
+    answers = rows["answer"].tolist()
+    estimates = rows["estimate"].to_numpy()
     limits = rows["lower"].to_numpy(), rows["upper"].to_numpy()
-    line = Line(
-        "people", rows["answer"].tolist(), rows["estimate"].to_numpy(), BLUE, "", limits
-    )
+    line = Line("people", answers, estimates, BLUE, "", limits)
     return Chart([line], ("", "people"), turned=True)
 
 
@@ -459,18 +466,14 @@ def distribution_figure(
     columns = {}
     for name in ("processed", "joint_lower", "joint_upper"):
         columns[name] = np.concatenate([[0.0], rows[name], [everybody]])
+    said = "consistent; the band holds all of it"
     limits = (columns["joint_lower"], columns["joint_upper"])
-    consistent = Line(
-        "consistent; the band holds all of it",
-        ends,
-        columns["processed"],
-        limits=limits,
-    )
+    consistent = Line(said, ends, columns["processed"], limits=limits)
     values = smoothed["answer"].str.removeprefix("up to ").astype(float)
     fine = np.append(ends[0], values)
-    curve = np.append(0.0, smoothed["estimate"])
-    lines = [consistent, Line("smoothed (EMS), no limits", fine, curve, ORANGE, "dash")]
-    return Chart(lines, ("answer", "people up to the answer"))
+    estimates = np.append(0.0, smoothed["estimate"])
+    curve = Line("smoothed (EMS), no limits", fine, estimates, ORANGE, "dash")
+    return Chart([consistent, curve], ("answer", "people up to the answer"))
 
 
 def over_rounds_figure(rows: DataFrame) -> Chart:
@@ -481,14 +484,13 @@ def over_rounds_figure(rows: DataFrame) -> Chart:
     lines = list[Line]()
     for answer, colour in zip(largest, CYCLE, strict=False):
         of_answer = rows[rows["answer"] == answer]
-        x = of_answer["of"].str.removeprefix("round ").astype(int)
+        number = of_answer["of"].str.removeprefix("round ").astype(int)
+        estimates = of_answer["estimate"]
         limits = (of_answer["lower"], of_answer["upper"])
-        lines.append(
-            Line(answer, x, of_answer["estimate"], colour, limits=limits, marked=True)
-        )
-    return Chart(
-        lines, ("round", "estimate"), left_out=_of(lines, by_answer, "answers")
-    )
+        line = Line(answer, number, estimates, colour, limits=limits, marked=True)
+        lines.append(line)
+    left_out = _of(lines, by_answer, "answers")
+    return Chart(lines, ("round", "estimate"), left_out=left_out)
 
 
 def _lines(x: Any, values: Mapping[str, ArrayLike]) -> list[Line]:
@@ -512,7 +514,8 @@ def _reach(lines: Sequence[Line]) -> tuple[float, float]:
 
 def _upright(name: str, x: float, lines: Sequence[Line], colour: str) -> Line:
     """A dotted line over one ``x``, as high as the others reach."""
-    return Line(name, [x, x], list(_reach(lines)), colour, "dot")
+    low, high = _reach(lines)
+    return Line(name, [x, x], [low, high], colour, "dot")
 
 
 def plotly_of(drawn: Chart) -> Figure:
@@ -531,42 +534,46 @@ def plotly_of(drawn: Chart) -> Figure:
         if line.bare and line.limits is not None:
             _add_bars(figure, x, line, across, along)
             continue
-        style: dict[str, Any] = {"line": {"color": line.colour, "dash": line.dash}}
         if line.limits is not None and line.dash:
             _add_band(figure, x, line)
-        if not line.dash:
-            style = {"marker": {"color": line.colour, "size": 8}}
-            if line.limits is None:
-                style["marker"] |= {
-                    "symbol": "diamond-open",
-                    "size": 12,
-                    "line": {"width": 2},
-                }
-            else:
-                style[f"error_{along}"] = _bars_of(line.values, *line.limits)
+        style = _style(line)
+        if line.limits is not None and not line.dash:
+            style[f"error_{along}"] = _bars_of(line)
         values = {across: x, along: line.values}
         name = _as_it_is(line.name)
         figure.add_scatter(**values, name=name, mode=_mode(line), **style)
+    margin = {"l": 8, "r": 8, "t": 8, "b": 40}
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
-    figure.update_layout(
-        height=350, margin={"l": 8, "r": 8, "t": 8, "b": 40}, legend=legend
-    )
+    figure.update_layout(height=350, margin=margin, legend=legend)
     _style_axes(figure, drawn, across, along)
     return figure
 
 
+def _style(line: Line) -> dict[str, Any]:
+    """How plotly draws a line, or its points: open diamonds where they have no limits."""
+    if line.dash:
+        return {"line": {"color": line.colour, "dash": line.dash}}
+    marker: dict[str, Any] = {"color": line.colour, "size": 8}
+    if line.limits is None:
+        marker["symbol"] = "diamond-open"
+        marker["size"] = 12
+        marker["line"] = {"width": 2}
+    return {"marker": marker}
+
+
 def _style_axes(figure: Figure, drawn: Chart, across: str, along: str) -> None:
     """Titles, kinds and ends of both axes, and the height that names need."""
-    for axis, title in ((across, drawn.across), (along, drawn.titles[1])):
+    _, title_along = drawn.titles
+    for axis, title in ((across, drawn.across), (along, title_along)):
         look: dict[str, Any] = {"title": title, "automargin": True}
         if axis in drawn.log:  # marks at 1, 2 and 5 times a power of ten
             look |= {"type": "log", "dtick": "D2", "tickformat": "~g"}
         figure.update_layout({f"{axis}axis": look})
     if drawn.turned:  # as high as its names need, the first on top
-        height = 90 + 26 * max(len(drawn.lines[0].x), 2)
-        figure.update_layout(
-            height=height, yaxis={"type": "category", "autorange": "reversed"}
-        )
+        names = len(drawn.lines[0].x)
+        height = 90 + 26 * max(names, 2)
+        figure.update_layout(height=height)
+        figure.update_yaxes(type="category", autorange="reversed")
     if drawn.percent:
         shares = {"tickformat": ".2~%"}
         if drawn.turned:  # bars are compared by their lengths, which begin at 0
@@ -590,13 +597,15 @@ def _mode(line: Line) -> str:
     return "lines"
 
 
-def _bars_of(values: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> dict[str, Any]:
+def _bars_of(line: Line) -> dict[str, Any]:
     """Bars from limit to limit; an end that is not known is not drawn.
 
     An estimate below 0 may lie outside its limits: one of the two distances is negative then.
     """
-    below = np.asarray(values) - np.asarray(lower)
-    above = np.asarray(upper) - np.asarray(values)
+    values = np.asarray(line.values)
+    lower, upper = line.limits or (values, values)
+    below = values - np.asarray(lower)
+    above = np.asarray(upper) - values
     return {
         "array": np.where(np.isfinite(above), above, 0),
         "arrayminus": np.where(np.isfinite(below), below, 0),
@@ -608,22 +617,21 @@ def _add_bars(
     figure: Figure, x: Sequence[Any], line: Line, across: str, along: str
 ) -> None:
     """From limit to limit, with a gap after each, so that the legend shows a bar, too."""
-    places: list[Any] = []
-    values: list[float | None] = []
+    positions: list[Any] = []
+    ends: list[float | None] = []
     lower, upper = line.limits or ((), ())
-    for x_place, low, high in zip(x, lower, upper, strict=True):
-        places += [x_place, x_place, None]
-        values += [float(low), float(high), None]
+    for position, low, high in zip(x, lower, upper, strict=True):
+        positions += [position, position, None]
+        ends += [float(low), float(high), None]
     style = {"color": line.colour, "width": 5}
-    drawn = {across: places, along: values}
-    figure.add_scatter(**drawn, name=_as_it_is(line.name), mode="lines", line=style)
+    name = _as_it_is(line.name)
+    drawn = {across: positions, along: ends}
+    figure.add_scatter(**drawn, name=name, mode="lines", line=style)
 
 
 def _add_band(figure: Figure, x: Sequence[Any], line: Line) -> None:
     # The line's colour as plotly takes a transparent one: red, green and blue in 0 to 255.
-    red = int(line.colour[1:3], 16)
-    green = int(line.colour[3:5], 16)
-    blue = int(line.colour[5:7], 16)
+    red, green, blue = bytes.fromhex(line.colour.removeprefix("#"))
     light = f"rgba({red},{green},{blue},0.25)"
     # Two lines that nobody sees, with the room between them filled.
     edge = {
