@@ -38,17 +38,6 @@ def belief_between_two(epsilon: float, prior: float) -> float:
     return prior / (prior + (1 - prior) * exp(-epsilon))
 
 
-def odds_factor(epsilon: float) -> float:
-    """By how much the odds between two answers change at most: ``e^epsilon``.
-
-    Examples
-    --------
-    >>> round(odds_factor(1.0), 3)
-    2.718
-    """
-    return exp(epsilon)
-
-
 def guess_success(epsilon: float, delta: float = 0.0) -> float:
     """How often a guess between two answers, both as likely before, is right at most.
 

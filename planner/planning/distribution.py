@@ -83,17 +83,10 @@ class DistributionPlan:
         """Root mean square error of a share up to a cell, for the least favourable people."""
         return _noise(self.channel, self.people, self.cells)
 
-    def cell_of(self, answers: ArrayLike) -> Array:
-        """The cell of each answer, from 0; "no answer" (NaN) is one more than the last.
-
-        InputError for an answer outside the range, or NaN where nobody may refuse.
-        """
-        return cell_of(self.domain, self.cells, answers, refusals=self.refusals)
-
     def drawn_counts(self, answers: ArrayLike, rng: np.random.Generator) -> Array:
         """How many people of these answers would send each report: a simulation."""
-        size = self.channel.policy.size
-        people = np.bincount(self.cell_of(answers), minlength=size)
+        cells = cell_of(self.domain, self.cells, answers, refusals=self.refusals)
+        people = np.bincount(cells, minlength=self.channel.policy.size)
         # One row for the people of each cell; their reports are added up.
         reports = rng.multinomial(people, self.channel.matrix)
         return np.asarray(reports.sum(axis=0))
@@ -297,10 +290,10 @@ def _cells_of(question: Numeric, people: int, asked: int) -> NumberCells:
     plan = _planned(
         question.lower,
         question.upper,
-        epsilon / asked,
-        people,
-        question.refusing > 0,
-        question.cells,
+        epsilon=epsilon / asked,
+        people=people,
+        refusals=question.refusing > 0,
+        cells=question.cells,
     )
     reason = f"{plan.reason} Planned for {people:,} people who have a number."
     mechanism = question.mechanism
@@ -339,28 +332,17 @@ def expected_of_cells(
     plan = _planned(
         cells.lower,
         cells.upper,
-        float(cells.policy.epsilons[0]),
-        people,
-        no_answer,
-        len(cells.ordered) - no_answer,
+        epsilon=float(cells.policy.epsilons[0]),
+        people=people,
+        refusals=no_answer,
+        cells=len(cells.ordered) - no_answer,
     )
     radius = (cells.upper - cells.lower) / 2
     return plan.edges, plan.expected(cells.lower + radius, spread * radius)
 
 
-@lru_cache(maxsize=16)
-def _planned(
-    lower: float,
-    upper: float,
-    epsilon: float,
-    people: int,
-    refusals: bool,
-    cells: int | None,
-) -> DistributionPlan:
-    """:func:`plan_distribution`, once: a survey is planned several times over."""
-    return plan_distribution(
-        lower, upper, epsilon=epsilon, people=people, refusals=refusals, cells=cells
-    )
+# A survey is planned several times over.
+_planned = lru_cache(maxsize=16)(plan_distribution)
 
 
 def _channel_of(cells: int, epsilon: float, refusals: bool) -> Channel:
