@@ -77,6 +77,10 @@ class Bits(Shape):
         return [(Fraction(a, DENOMINATOR), Fraction(b, DENOMINATOR)) for a, b in pairs]
 
     @property
+    def addends(self) -> int:
+        return 2
+
+    @property
     def cells(self) -> int:
         return self.levels.elements
 

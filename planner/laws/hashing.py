@@ -69,6 +69,10 @@ class Hash(Shape):
         return [(true_chance, other_chance)] * len(self.levels.names)
 
     @property
+    def addends(self) -> int:
+        return 2
+
+    @property
     def cells(self) -> int:
         return self.levels.total
 

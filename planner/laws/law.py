@@ -137,7 +137,7 @@ class Law:
             asking = asked.read(question)
             form = shape.read(question, asking.levels)
             form.check(asking.counts_as())
-            anchor = _anchor_of(question, asking)
+            anchor = _anchor_of(question, asking, form)
         # Errors of a part name the question; what each says, and its remedy, stays.
         except VerificationError as error:
             raise VerificationError(
@@ -286,13 +286,14 @@ def question_form(asked: type[Asked], shape: type[Shape]) -> Document:
     return form
 
 
-def _anchor_of(question: Document, asked: Asked) -> Anchor | None:
+def _anchor_of(question: Document, asked: Asked, shape: Shape) -> Anchor | None:
     """The anchor of a question of the right form; InputError if it does not fit."""
     anchor = Anchor.read(question)
     if anchor is None:
         return None
-    if "rounds" in question:
-        raise unfit("anchor", anchor.name, "left out of a question in rounds")
+    if "rounds" in question or not shape.addends:
+        allowed = "left out of a question in rounds, and of one of this law"
+        raise unfit("anchor", anchor.name, allowed)
     try:
         asked.code(anchor.known)
     except InputError:

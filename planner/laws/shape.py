@@ -97,9 +97,9 @@ class Shape(LawPart, ABC):
     def addends(self) -> int:
         """How many numbers what a report adds to the count of one element can be.
 
-        Two where a report supports an element or does not.
+        Two where a report supports an element or does not; 0 of a form that counts no anchors.
         """
-        return 2
+        return 0
 
     @property
     def people_needed(self) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ from planner.laws.shape import Shape
 from planner.laws.source import choose, words
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.asking import COLLECTOR
-from planner.mechanisms.catalogue import CATALOGUE, Offer
+from planner.mechanisms.catalogue import CATALOGUE, CatalogueEntry
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import CellCounter
 from planner.mechanisms.making import of_item
@@ -108,8 +108,8 @@ def negative_survey(epsilon, items):
 
 
 SAID = "A report names an answer that is probably another.", "name it"
-OFFER = Offer(
-    "negative", "negative survey", ("categorical",), *SAID, at=negative_survey
+OFFER = CatalogueEntry(
+    "negative", "negative survey", ("categorical",), *SAID, law_of=negative_survey
 )
 
 

@@ -54,6 +54,9 @@ def _documents(document):
             yield f"{key} {value!a}", sealed(document | {key: value})
     for key in document:
         yield f"no {key}", sealed({k: v for k, v in document.items() if k != key})
+    for name in ("idue", "anchored", "check design"):  # what another is called
+        anchor = ("anchor", "name")
+        yield f"an anchor called {name}", changed(document, "anchored", anchor, name)
     twice = [*document["questions"], document["questions"][0]]
     yield "a question twice", sealed(document | {"questions": twice})
     yield "a list", [document]

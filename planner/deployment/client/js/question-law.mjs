@@ -23,7 +23,7 @@ export function lawOf(question) {
   const shape = SHAPES.get(question.law)(question, asked);
   const blanks = Number(question.rounds?.scheme === "one-value"); // a byte that tells
   const { anchor } = question;
-  if (anchor) checkAnchor(question, asked);
+  if (anchor) checkAnchor(question, asked, shape);
   const draw = (code, source) => shape.draw(asked.own(code, source), source);
   return {
     ...shape,
@@ -44,8 +44,8 @@ export function lawOf(question) {
   };
 }
 
-function checkAnchor({ anchor, rounds }, asked) {
-  if (rounds) refuse("a question in rounds has an anchor");
+function checkAnchor({ anchor, rounds }, asked, { addends }) {
+  if (rounds || !addends) refuse("a question in rounds, or of another law, has an anchor");
   asked.code(anchor.known);
 }
 
