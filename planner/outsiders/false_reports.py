@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import cast
 
 import numpy as np
@@ -80,11 +79,6 @@ class FalseReports:
         ``f (max_r T_a(r) - share)``: those who would have reported honestly count no more.
         """
         return np.asarray(false_share * (self.up - share))
-
-    def reports_for(self, standard_errors: Array) -> int:
-        """Fewest false reports that move something by its standard error, in the unit."""
-        most = np.maximum(self.up, self.down)
-        return ceil(float((standard_errors / most).min()))
 
 
 def false_reports(law: CollectedLaw) -> FalseReports | None:

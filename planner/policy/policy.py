@@ -209,21 +209,12 @@ class PrivacyPolicy:
         return float(self.room(np.zeros(self.size)).min())
 
     def with_changes(
-        self,
-        epsilons: ArrayLike | None = None,
-        item_counts: ArrayLike | None = None,
-        rule: PairRule | None = None,
+        self, epsilons: ArrayLike | None = None, rule: PairRule | None = None
     ) -> PrivacyPolicy:
-        """The same levels with other budgets, counts or rule; of another number without names."""
+        """The same levels with other budgets or another rule."""
         if epsilons is None:
             epsilons = self.epsilons
-        if item_counts is None:
-            item_counts = self.item_counts
-        # Names of another number of levels would stand at the wrong ones.
-        names = None
-        if np.size(epsilons) == self.size:
-            names = self._names
-        return PrivacyPolicy(epsilons, item_counts, rule or self.rule, names)
+        return PrivacyPolicy(epsilons, self.item_counts, rule or self.rule, self._names)
 
     # -- what it implies ----------------------------------------------------
 

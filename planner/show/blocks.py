@@ -148,7 +148,7 @@ def rows_table(
     return Table(title, tuple(columns), rank)
 
 
-def listed(levels: Sequence[T], most: int, written: Callable[[T], str] = str) -> str:
+def listed(levels: Sequence[str], most: int) -> str:
     """The first levels, and how many more there are.
 
     Examples
@@ -156,7 +156,7 @@ def listed(levels: Sequence[T], most: int, written: Callable[[T], str] = str) ->
     >>> listed(["'a'", "'b'", "'c'", "'d'"], 2), listed(["'a'"], 2)
     ("'a', 'b' and 2 more levels", "'a'")
     """
-    first = ", ".join(map(written, levels[:most]))
+    first = ", ".join(levels[:most])
     if len(levels) <= most:
         return first
     return f"{first} and {len(levels) - most} more levels"

@@ -240,4 +240,3 @@ def test_what_is_said_of_a_share_counts_the_honest_reports_that_are_replaced():
     assert moves.share_moved(0.02, 0.3)[0] == pytest.approx(
         0.02 * (1 + 9 / (e - 1) - 0.3), rel=1e-6
     )
-    assert moves.reports_for(np.array([62.4])) == 11

@@ -60,7 +60,7 @@ def test_equal_policies_are_equal_and_hash_alike(rule):
     for same in copies:
         assert first == same
         assert hash(first) == hash(same)
-    assert first != first.with_changes(item_counts=[4, 5])
+    assert first != PrivacyPolicy(first.epsilons, [4, 5], first.rule, first.names)
     assert first != PrivacyPolicy(
         [1.0, 2.0], [3, 4], "avg" if rule == "min" else "min", ["x", "y"]
     )
