@@ -15,13 +15,12 @@ from planner.laws.answers import (
     Item,
     ItemOrNone,
     Number,
-    OneOfSet,
     Ordered,
-    WholeSet,
 )
 from planner.laws.bits import Bits
 from planner.laws.die import Die
 from planner.laws.hashing import Hash
+from planner.laws.item_sets import OneOfSet, WholeSet
 from planner.laws.levels import Levels, PairBudget
 from planner.laws.overlap import Overlap
 from planner.laws.rounds import ROUNDS_FORM, Rounds

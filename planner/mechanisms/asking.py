@@ -30,7 +30,7 @@ from planner.estimates.item_sets import (
 )
 from planner.estimates.report_law import ReportLaw
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
-from planner.laws import answers
+from planner.laws import answers, item_sets
 from planner.laws.answers import MEAN_OF_SCORES, Asked, Code
 from planner.laws.law import Halves, Law
 from planner.limits import CONFIDENCE, DENOMINATOR, MAX_COUNT
@@ -409,7 +409,7 @@ class NumberCollected(answers.Number, AskedCollected):
         return super().own_counts(self.domain.answers(people), rng)
 
 
-class OneOfSetCollected(answers.OneOfSet, ItemCollected):
+class OneOfSetCollected(item_sets.OneOfSet, ItemCollected):
     """One element of a set; some sets are cut. People are given by their sets.
 
     With ``P_u(k) = 1 / max(|x_u|, l)`` if item ``k`` is in the set ``x_u`` of person ``u``, else 0,
@@ -461,7 +461,7 @@ class OneOfSetCollected(answers.OneOfSet, ItemCollected):
         return set_estimates(raw, self.levels.total, self.longer, self.scale)
 
 
-class WholeSetCollected(answers.WholeSet, OneOfSetCollected):
+class WholeSetCollected(item_sets.WholeSet, OneOfSetCollected):
     """A whole set; some sets are cut. A report is about an item with the chance ``l P_u(k)``."""
 
     scale: ClassVar[int] = 1

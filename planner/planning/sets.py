@@ -244,13 +244,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             option = solved(question.policy, name, objective, errors, must=True)
             return _at_length(option, length or 1)
 
-        return Curve(
-            name=part.asked.name,
-            weight=part.asked.weight,
-            errors=planned.errors,
-            mechanism=name,
-            at=at,
-        )
+        return replace(super().curve(part, planned), at=at)
 
     def compared(self, part: Part[ItemSet], option: Option) -> Option:
         """At the padding length that is best for it."""

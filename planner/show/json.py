@@ -27,7 +27,7 @@ from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.planning.shares import Allocation
 from planner.planning.targets import TargetAnswer
-from planner.show import kinds
+from planner.show import kinds, two_rounds
 from planner.show.plan import better_design, left_out
 from planner.show.promises import (
     odds_sentence,
@@ -99,7 +99,7 @@ _SAID: dict[type, dict[str, Callable[[Any], object]]] = {
         "sentences": view_sentences,
     },
     SurveyOutsiderView: {"sentences": _survey_sentences},
-    SamplingPlan: {"sentences": kinds.views_in_words},
+    SamplingPlan: {"sentences": two_rounds.views_in_words},
 }
 
 

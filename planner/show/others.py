@@ -22,7 +22,7 @@ from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import Padded
 from planner.policy.budget_text import rounded_up
-from planner.show import kinds
+from planner.show import kinds, two_rounds
 from planner.show.blocks import (
     Block,
     Fact,
@@ -171,7 +171,7 @@ def relied_on(plan: SurveyPlan) -> list[str]:
         if sampling is not None:
             in_two_rounds.append(
                 f"{question.name}: each person reports twice. "
-                f"{kinds.reliance_sentence(sampling)}"
+                f"{two_rounds.reliance_sentence(sampling)}"
             )
         if question.question.rounds is not None:
             # Answers that change are drawn from a memory: without it a report is drawn anew.

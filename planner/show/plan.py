@@ -22,7 +22,7 @@ from planner.planning.sets import Padded
 from planner.planning.shares import Allocation, SomeEach
 from planner.planning.what_if import Relaxation
 from planner.policy.budget_text import factor_up, rounded_up
-from planner.show import kinds
+from planner.show import kinds, two_rounds
 from planner.show.blocks import (
     Block,
     Fact,
@@ -153,7 +153,7 @@ def question_blocks(
         blocks.append(Heading(question.name))
     sampling = question.fact(SamplingPlan)
     if sampling is not None:
-        return blocks + kinds.sampled_blocks(question, sampling)
+        return blocks + two_rounds.sampled_blocks(question, sampling)
     # Who answers goes without saying where everybody spends all of the budgets on one question
     # of choices. A mean's people are said always: they are not the ones who send a value.
     if several or not kinds.is_asked_in_full(question) or question.question.of_mean:

@@ -42,7 +42,8 @@ from planner.show.blocks import (
     rows_table,
     said,
 )
-from planner.show.kinds import WORDS, views_in_words, words
+from planner.show.kinds import WORDS, words
+from planner.show.two_rounds import views_in_words
 from planner.solvers.answers import Channel
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Final
 
 from planner.errors import FileError, InputError, mark
-from planner.laws.answers import LEFT_OUT, Code, OneOfSet
+from planner.laws.answers import LEFT_OUT, Code
+from planner.laws.item_sets import OneOfSet
 from planner.laws.levels import folded
 from planner.limits import JOINED
 from planner.survey.columns import AnswerColumn, ticked_answers, vacant_places

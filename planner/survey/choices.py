@@ -9,11 +9,9 @@ import pydantic
 
 from planner.errors import InputError
 from planner.laws.answers import Asked as WayOfAsking
-from planner.laws.answers import (
-    ItemOrNone,
-    OneOfSet,
-)
+from planner.laws.answers import ItemOrNone
 from planner.laws.die import ACKNOWLEDGEMENTS
+from planner.laws.item_sets import OneOfSet
 from planner.laws.schema import Document
 from planner.limits import MAX_PADDING_LENGTH
 from planner.survey import values

@@ -105,7 +105,7 @@ def ticked_answers(
 
     Examples
     --------
-    >>> from planner.laws.answers import OneOfSet
+    >>> from planner.laws.item_sets import OneOfSet
     >>> asked = OneOfSet(Levels(("all",), (1.0,), (2,), (("beer", "tea"),)), 1)
     >>> names = ("drinks/tea", "drinks/beer")
     >>> ticked_answers(AnswerColumn("drinks", asked, names), asked).numbers

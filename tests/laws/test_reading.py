@@ -5,7 +5,8 @@ import math
 import pytest
 
 from planner.errors import InputError, VerificationError
-from planner.laws.answers import Item, ItemOrNone, Number, OneOfSet
+from planner.laws.answers import Item, ItemOrNone, Number
+from planner.laws.item_sets import OneOfSet
 from planner.laws.law import DEVICE, Law
 from planner.laws.levels import Levels
 from planner.laws.shape import octets

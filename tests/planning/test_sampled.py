@@ -31,7 +31,7 @@ from planner.mechanisms.sampling_privacy import (
     smallest_epsilon,
     upper_tail,
 )
-from planner.show.kinds import views_in_words
+from planner.show.two_rounds import views_in_words
 from planner.survey.choices import SampledChoice, Sampling
 from tests.refusals import refused
 

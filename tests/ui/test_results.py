@@ -6,8 +6,8 @@ from planner import SamplingPlan
 from planner.planning.mean import plan_answer_rates
 from planner.planning.plan import plan_survey
 from planner.show.blocks import Facts, Figure, Table
-from planner.show.kinds import views_in_words
 from planner.show.plan import question_blocks
+from planner.show.two_rounds import views_in_words
 from planner.survey.survey import settle
 from planner.ui.address import word_of
 from planner.ui.document import (

@@ -13,9 +13,10 @@ from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan
 from planner.show.blocks import Facts
-from planner.show.kinds import COST, views_in_words
+from planner.show.kinds import COST
 from planner.show.plan import design_sentence, headline, question_blocks, tiles
 from planner.show.promises import unused_sentence
+from planner.show.two_rounds import views_in_words
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
