@@ -300,7 +300,7 @@ def answers_of(
 
 
 def _shuffled(file: IO[bytes], size: int) -> Iterator[Reports]:
-    """In an order of their own: joined by rows, a person's reports would say who answered what."""
+    """The reports of a file in a random order: joined by rows they would say who answered what."""
     count = file.tell() // size
     file.flush()
     # Sorting by 64 random bits is a uniform order unless two keys are equal; of a
@@ -419,7 +419,7 @@ def reports_by_round(
 
 
 def _make_directory(path: Path) -> None:
-    """With the folders above it; FileError if it cannot be made."""
+    """Make a directory and the folders above it; FileError if it cannot be made."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

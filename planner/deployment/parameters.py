@@ -85,7 +85,7 @@ class Parameters:
 
     @classmethod
     def of(cls, document: Document, source: str | Path = "parameters") -> Parameters:
-        """From a parsed document whose outside was checked, see :func:`parse_parameters`.
+        """Verified parameters of a parsed document whose outside was checked.
 
         Raises
         ------
@@ -221,7 +221,7 @@ def read_parameters(path: str | Path) -> Parameters:
 
 
 def parse_parameters(data: bytes | str) -> Parameters:
-    """As :func:`read_parameters`, from the file's content."""
+    """Read and verify parameters as :func:`read_parameters` does, from the file's content."""
     return Parameters.of(parse_document(data))
 
 

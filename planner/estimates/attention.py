@@ -45,7 +45,7 @@ class Attention:
 
     @classmethod
     def of_anchor(cls, known: float, standard_error: float, answers: int) -> Attention:
-        """From the estimated share of the known answer, one of so many ``answers``, at least 2.
+        """Attention by the estimated share of the known answer, one of two or more ``answers``.
 
         Examples
         --------

@@ -47,7 +47,7 @@ class ChannelEstimates(NamedTuple):
     law: ReportLaw | None = None
 
     def of_draws(self, between_people: Array) -> ChannelEstimates:
-        """The same with the covariance of the draws alone, whoever was asked.
+        """These estimates with the covariance of the draws alone, whoever was asked.
 
         The covariance ``between_people``, ``(p, p)``, is taken off, unless reports are so few that
         what is left would not be a covariance.
@@ -58,14 +58,14 @@ class ChannelEstimates(NamedTuple):
         return self._replace(covariance=drawn)
 
     def at_least(self, covariance: Array) -> ChannelEstimates:
-        """The same with a covariance that is no smaller than another one either, in any way."""
+        """These estimates with a covariance that is nowhere smaller than another one."""
         # The least matrix, as forms go, that is above both along each eigenvector of the gap.
         excess, vectors = np.linalg.eigh(covariance - self.covariance)
         excess = (vectors * np.maximum(excess, 0)) @ vectors.T
         return self._replace(covariance=self.covariance + excess)
 
     def of_shares_up_to(self, *, no_answer: bool = False) -> ChannelEstimates:
-        """Of shares up to each ordered answer: a person counts or does not, all else is drawn.
+        """These estimates as shares up to each ordered answer: a person counts in one or does not.
 
         The covariance is that of the law, where it is known: of few reports they do not show it.
         With ``no_answer`` the last answer is outside the order: shares ``C_j / C_m`` of the others,
@@ -100,7 +100,7 @@ class ChannelEstimates(NamedTuple):
 
 
 class PopulationEstimates(ChannelEstimates):
-    """The same for the population of which the people were drawn at random.
+    """Estimates for the population of which the people were drawn at random.
 
     How people differ is part of the covariance, and no limits are those of given people.
     """

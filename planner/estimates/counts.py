@@ -519,7 +519,7 @@ class DrawnEstimates(Estimates):
         return replace(self, standard_errors=errors, alike=True)
 
     def round_variance(self, counts: Array) -> Array:
-        """By how much estimates of such counts in two rounds vary together.
+        """The covariance of estimates of such counts in two rounds, in people squared.
 
         By a lot for all it is ``N p (1 - p)`` of answers that stay; of one value, for which each
         person is drawn anew, ``N p^2``.

@@ -121,11 +121,11 @@ class CrossTable(WithDataFrame):
 
     @cached_property
     def covariance(self) -> Array:
-        """Of the counts, for people drawn at random, ``(d, d)``."""
+        """The covariance of the counts, for people drawn at random, shape ``(d, d)``."""
         return self.drawn_covariance(self.shares)
 
     def drawn_covariance(self, shares: Array) -> Array:
-        """Of the counts, for people drawn at random from such shares of the cells, ``(d, d)``."""
+        """The counts' covariance, for people drawn from such shares of the cells, ``(d, d)``."""
         flat = shares.ravel()
         return self.users * (
             self.moments(flat, np.eye(flat.size)) - np.outer(flat, flat)
@@ -189,7 +189,7 @@ class CrossTable(WithDataFrame):
         return first, second, raw - np.outer(raw.sum(axis=1), raw.sum(axis=0))
 
     def _slopes(self, first: Array, second: Array) -> Array:
-        """Of theta by the cells' shares: ``1 - r_i [same column] - s_j [same row]``, ``(d, d)``."""
+        """Theta's slopes by the shares: ``1 - r_i [same column] - s_j [same row]``, ``(d, d)``."""
         rows, columns = self.lines
         same_column = columns.T @ columns
         same_row = rows.T @ rows
@@ -360,7 +360,7 @@ class CrossTable(WithDataFrame):
         column_share = min(max(float(merged[::2].sum()) / n, 0.0), 1.0)
 
         def covariance(shares: Array) -> Array:
-            """Of the four counts, of people drawn from such shares."""
+            """The covariance of the four counts, for people drawn from such shares."""
             second = np.tensordot(shares, moments, 1)
             return np.asarray(n * (second - np.outer(shares, shares)))
 
@@ -537,7 +537,7 @@ def _binomial_tails(seen: float, trials: float, chance: float) -> tuple[float, f
 
 
 def _edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """From ``inside`` towards an ``end``, where it holds no more; the end if it holds there."""
+    """Where it holds no more, from ``inside`` towards an ``end``; the end if it holds there."""
     near = inside
     far = end
     if holds(end + 1e-9 * (inside - end)):

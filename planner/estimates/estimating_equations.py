@@ -52,11 +52,11 @@ class PatternSums:
     def of_answer(
         cls, people: Array, weight: Array, weight_square: Array
     ) -> PatternSums:
-        """Of an answer that people have or not: everybody counts for 1."""
+        """The sums of an answer that people have or not: everybody counts for 1."""
         return cls(people, weight, people, weight_square, weight, people)
 
     def among(self, patterns: Sequence[int], size: int) -> PatternSums:
-        """The same as those of some of ``size`` patterns, by number; the others have nobody."""
+        """These sums as those of some of ``size`` patterns, by number; the others have nobody."""
 
         def spread(sums: Array) -> Array:
             of_all = np.zeros(size)

@@ -51,7 +51,7 @@ class LongerSets:
     shares: tuple[float, ...]
 
     def most_people(self, users: int) -> list[int]:
-        """Of so many people, how many at most have a set longer than the size before.
+        """How many of so many people have a set longer than each size before, at most.
 
         All hold but for one chance in a million, for people who are drawn independently.
         """
@@ -80,7 +80,7 @@ class LongerSets:
         return np.interp(expected, expected_at, counts)
 
     def largest_bias(self, users: int) -> float:
-        """By how many people a count can be too small at most, whatever the item."""
+        """The most people by which a count can be too small, whatever the item."""
         people = -np.diff([*self.most_people(users), 0])
         return float(
             people @ (1 - self.padding_length / np.array(self.sizes, dtype=np.float64))

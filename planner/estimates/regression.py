@@ -116,7 +116,7 @@ class Regression:
         return effects
 
     def coefficient_tests(self) -> Array:
-        """Of each coefficient the chance of one at least as far from 0 if it is 0, ``(q,)``.
+        """The chance of a coefficient at least as far from 0, if it is 0, for each, ``(q,)``.
 
         Of a logit link by the score at 0, NaN where the model without the term fits nobody.
         """
@@ -202,7 +202,7 @@ class Regression:
         return np.asarray(people / people.sum())
 
     def _effect(self, name: str, value: float, gradient: Array) -> Effect:
-        """With normal limits, the standard error by the delta method."""
+        """An effect with normal limits, its standard error by the delta method."""
         from scipy.special import ndtr
 
         error = float(np.sqrt(max(float(gradient @ self.covariance @ gradient), 0.0)))

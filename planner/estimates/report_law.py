@@ -41,7 +41,7 @@ class ReportLaw(NamedTuple):
     answered: float | None = None
 
     def covariance(self, shares: Array) -> Array:
-        """Of the estimates, of people drawn from such shares of the answers."""
+        """The covariance of the estimates, for people drawn from such shares of the answers."""
         chance = shares @ self.matrix
         off = self.estimator.copy()
         ends = np.cumsum(self.blocks, dtype=np.int64)[:-1]
@@ -106,7 +106,7 @@ class SumLaw:
 
     @cached_property
     def unit(self) -> Array:
-        """Of each kind of count the number ``u`` with skewness ``u / s`` at most, ``(kinds,)``.
+        """The number ``u`` of each kind of count: its skewness is at most ``u / s``, ``(kinds,)``.
 
         Of a sum with the standard deviation ``s`` its square is ``u^2 / s^2`` at most, and so is
         the kurtosis above that of a normal law. Of events that are counted it is what one adds.
@@ -288,7 +288,7 @@ class ReportSums(Estimates):
     def tail(
         self, seen: Array, count: Whole, chance: Array, upper: bool = False
     ) -> Array:
-        """As of any estimates, by the law itself, never too small; with ``upper`` never too large.
+        """Tail probabilities by the law itself, never too small; with ``upper`` never too large.
 
         By Davies's series for a sum's distribution (Biometrika 1973): of ``X`` with the transform
         ``f``, ``Pr[X > x] = 1/2 + sum_k Im(f(u_k) e^(-i u_k x)) / (pi (k + 1/2))``. A little

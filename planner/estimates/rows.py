@@ -81,7 +81,7 @@ class AnswerRows:
 
 
 def joined(*notes: str) -> str:
-    """All notes that say something in one text, none of them twice."""
+    """One text with all notes that say something, none of them twice."""
     return "; ".join(filter(None, dict.fromkeys(notes)))
 
 
@@ -127,7 +127,7 @@ def item_rows(
 
 
 def _drawn(counts: Array, whole: Array) -> Array:
-    """Of counts of people who have something or not; of others 0."""
+    """The variance that a random sample adds to counts of people; 0 where nothing is counted."""
     share = np.clip(counts / whole, 0, 1)
     return np.nan_to_num(whole * share * (1 - share))
 
@@ -486,7 +486,7 @@ def _combined_limits(
 
 
 def population_rows(rows: AnswerRows, confidence: float) -> AnswerRows:
-    """The same rows with errors and limits for the population the people were drawn from.
+    """The rows with errors and limits for the population the people were drawn from.
 
     Of a total, which grows with the people, the limits stay those of the people asked.
 
@@ -600,7 +600,7 @@ class _Sides(NamedTuple):
 
 
 def _of_share(rows: AnswerRows, confidence: float) -> _Sides:
-    """Of counts as shares of the people they are of."""
+    """Counts as shares of the people they are of, with variances and distances of the limits."""
     whole = np.where(np.isnan(rows.whole), 1.0, rows.whole)
     value = rows["estimate"]
     variance = np.square(rows["standard_error"]) + rows.drawn

@@ -30,7 +30,7 @@ class Anchor:
 
     @classmethod
     def read(cls, question: Document) -> Self | None:
-        """Of a question of the right form; None where it has no anchor."""
+        """The anchor of a question of the right form; None where it has none."""
         stated = question.get("anchor")
         if stated is None:
             return None

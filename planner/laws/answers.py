@@ -73,7 +73,7 @@ class Asked(LawPart, ABC):
     @classmethod
     @abstractmethod
     def read(cls, question: Document) -> Self:
-        """From a question of the right form; InputError if its parts do not fit."""
+        """The way of asking of a question of the right form; InputError if its parts do not fit."""
 
     def counts_as(self) -> Wanted | None:
         """What each element counts as in each wanted number; ``None``: an item counts for one."""
@@ -100,7 +100,7 @@ class Asked(LawPart, ABC):
         return None
 
     def placing(self, places: Mapping[str, int]) -> Self:
-        """The same, where these texts, folded, mean items without a name, too."""
+        """The way of asking in which these folded texts mean items without a name, too."""
         return self
 
     def without(self, *, blank: bool) -> Code:
@@ -253,7 +253,7 @@ class ItemOrNone(Item):
 
 @dataclass(frozen=True)
 class Ordered(Item):
-    """One of some ordered answers; wanted are shares up to each, counts, or a mean of scores.
+    """A choice of one ordered answer; wanted are shares up to each, counts, or a mean of scores.
 
     Items stand level by level, as everywhere; ``order`` has their numbers from the lowest answer
     to the highest, ``scores`` what each answer counts for, in their order. With ``no_answer`` the
@@ -480,7 +480,7 @@ class Number(Asked):
     def over(
         cls, lower: float, upper: float, yes_no: bool, points: int, epsilon: float
     ) -> Self:
-        """Of so many points of a range; elements are called by them, for people alone."""
+        """A number on so many points of a range; elements are called by them, for people alone."""
         names = []
         for k in range(points):
             point = lower + (upper - lower) * k / (points - 1)

@@ -99,7 +99,7 @@ class Die(Shape):
 
     @property
     def people_needed(self) -> tuple[int, ...]:
-        """Of each value, where estimates of all people are released alone: its others and one."""
+        """The people that each value needs if estimates alone are released: its others and one."""
         if self.guarantee["relies_on"] != _RELEASED_ALONE:
             return ()
         others = self.guarantee["aggregates"]["others_with_each_value"]
@@ -149,7 +149,7 @@ class Die(Shape):
 
     @cached_property
     def _least_faces(self) -> list[int]:
-        """Of each level the face that the truth raises most; last that of none."""
+        """The face that the truth raises most, of each level; last that of none."""
         faces = []
         for first, last in spans(self.levels.item_counts):
             faces.append(min(self.decoys[first:last]))

@@ -41,7 +41,7 @@ class Drawing:
 
     @classmethod
     def read(cls, document: Document) -> Self | None:
-        """Of a parameter file of the right form; None where everybody answers all questions."""
+        """The drawing of a parameter file of the right form; None where everybody answers all."""
         if "drawn" not in document:
             return None
         chances = document["drawn"]["chances"]
@@ -54,7 +54,7 @@ class Drawing:
 
     @classmethod
     def of(cls, names: Sequence[str], fractions: Sequence[float]) -> Self:
-        """By shares of the people, above 0 and at most 1, that add up to a whole number.
+        """The drawing by shares of the people, each in ``(0, 1]``, that add up to a whole number.
 
         Examples
         --------

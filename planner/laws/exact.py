@@ -94,7 +94,7 @@ class Likelihoods:
 
     @cached_property
     def floats(self) -> tuple[list[float], list[float]]:
-        """Both as doubles; what is zero below any line stands for infinity, and is not met."""
+        """The least and the most as doubles; a zero below the line stands for infinity."""
         least = [float(value) or math.inf for value in self.least]
         return least, list(map(float, self.most))
 

@@ -251,7 +251,7 @@ class Law:
         yield [self.anchor.known, next(self.asked.examples())]
 
     def draw(self, code: Code, source: Source) -> bytes:
-        """All randomness of one person whose answer was checked by :meth:`code`."""
+        """The report of one person, whose answer was checked by :meth:`code`, by all randomness."""
         if self.anchor is None:
             return self.shape.draw(self.asked.own(code, source), source)
         drawn = b""

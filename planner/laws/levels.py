@@ -134,7 +134,7 @@ class Levels:
         return levels
 
     def with_dummies(self, dummies: int) -> Levels:
-        """These levels with so many dummies."""
+        """The levels with so many dummies."""
         return replace(self, dummies=dummies)
 
     def document(self) -> Document:

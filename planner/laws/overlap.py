@@ -88,7 +88,7 @@ class Overlap(Shape):
         return log_upper_bound(self._any_two)
 
     def require_telling(self) -> None:
-        """As the others, without the weights: more own elements are likelier, unless all are alike.
+        """Refuse a law that says nothing: more own elements are likelier, unless all are alike.
 
         The number of hits is then on average above that of reports drawn from all alike, in which
         own elements are as frequent as others.

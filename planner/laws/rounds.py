@@ -44,7 +44,7 @@ class Rounds:
 
     @classmethod
     def read(cls, question: Document) -> Self | None:
-        """Of a question of the right form; None where it is asked one time."""
+        """The rounds of a question of the right form; None where it is asked one time."""
         stated = question.get("rounds")
         if stated is None:
             return None

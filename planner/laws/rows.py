@@ -26,7 +26,7 @@ MAX_REPORTS = 4096
 
 @dataclass(frozen=True)
 class Rows(Shape):
-    """With ``rows[x][y]/2^32`` the report ``y``, for the own element ``x``.
+    """A table of probabilities: ``rows[x][y]/2^32`` of the report ``y``, for the own element ``x``.
 
     Reports of a block, counted from the first one, have the same probability together in every row:
     how many they are says nothing of the answers, and estimates take them for as many as expected.
@@ -110,7 +110,7 @@ class Rows(Shape):
 
     @cached_property
     def _likelihoods(self) -> list[Likelihoods]:
-        """Of each level the smallest and the largest probability of each report."""
+        """The smallest and the largest probability of each report, level by level."""
         likelihoods = []
         for first, last in spans(self.levels.item_counts):
             reports = list(zip(*self.rows[first:last], strict=True))

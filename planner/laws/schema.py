@@ -61,7 +61,7 @@ def whole(least: int, most: int) -> Document:
 
 
 def choice(*values: str | int) -> Document:
-    """One of some values."""
+    """The schema of one of some values."""
     return {"enum": list(values)}
 
 
@@ -87,7 +87,7 @@ def record(properties: Mapping[str, Schema], description: str = "") -> Document:
 
 
 def described(schema: Schema, description: str) -> Document:
-    """The same, with a word on what it means."""
+    """A schema with a word on what it means."""
     return {**schema, "description": description}
 
 

@@ -77,7 +77,7 @@ class Shape(LawPart, ABC):
 
     @abstractmethod
     def draw(self, elements: Own, source: Source) -> bytes:
-        """All randomness of a person whose report is about ``elements``; as long as a report."""
+        """The report of a person, about ``elements``, by all of that person's randomness."""
 
     def output(self, drawn: bytes, elements: Own, round_number: int | None) -> bytes:
         """The report of a round; where there are no rounds, what was drawn."""
@@ -149,7 +149,7 @@ class Shape(LawPart, ABC):
         return budgets
 
     def support(self) -> list[tuple[Fraction, Fraction]] | None:
-        """By level the chances that a report counts for an own element, and for another one.
+        """The chances that a report counts for an own element, and for another one, by level.
 
         ``None`` if reports say more of an element than yes and no.
         """
@@ -164,7 +164,7 @@ class Shape(LawPart, ABC):
                 )
 
     def at(self, levels: Levels) -> Self:
-        """The same law of other levels, as many as its own; of one level, of all of them alike."""
+        """The law with other levels, as many as its own; of one level, of all of them alike."""
         return replace(self, levels=levels)
 
     def document(self) -> Document:

@@ -40,7 +40,7 @@ _MOST_TYPE_NAMES = 20  # of levels in a message
 
 @dataclass(frozen=True)
 class Sides(Shape):
-    """With ``weights[g][o][side]/2^32`` type ``o`` and the own element of group ``g`` on that side.
+    """A type and the own element's side, by ``weights[g][o][side]/2^32`` for one of group ``g``.
 
     Levels of one group share their likelihoods. Of the other elements a report of type ``o`` has,
     at random, as many on the high side (bit 1) that ``types[o][g]`` of every group are there.
@@ -207,7 +207,7 @@ class Sides(Shape):
 
     @cached_property
     def _names(self) -> list[str]:
-        """Of the levels of each group, the first ones."""
+        """The names of the first levels of each group, in one text."""
         names: list[list[str]] = [[] for _ in self.weights]
         for name, group in zip(self.levels.names, self.groups, strict=True):
             if len(names[group]) < _MOST_TYPE_NAMES:
@@ -305,7 +305,7 @@ class Sides(Shape):
 
     @cached_property
     def places(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Of each level: its first element, its group, and its first bit."""
+        """The first element, the group and the first bit of each level."""
         free = list(self.starts)
         firsts = []
         counts = self.levels.item_counts

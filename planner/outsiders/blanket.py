@@ -128,7 +128,7 @@ class Blanket:
 
     @classmethod
     def of_budget(cls, epsilon: float, worst: float | None = None) -> Blanket:
-        """Of any mechanism that keeps a budget for the pair, and ``worst`` for each of it and all.
+        """The blanket of any mechanism with this budget for the pair and ``worst`` for others.
 
         Examples
         --------
@@ -189,7 +189,7 @@ class Blanket:
         return float(losses.max())
 
     def reversed(self) -> Blanket:
-        """The same, from ``x'`` to ``x``."""
+        """The blanket with ``x`` and ``x'`` exchanged."""
         return Blanket(self.masses, self.second, self.first)
 
     def merged(self) -> Blanket:

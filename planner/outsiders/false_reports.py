@@ -70,7 +70,7 @@ class FalseReports:
 
     @property
     def most(self) -> float:
-        """By how much one report moves what it moves most, in the unit."""
+        """The most by which one report moves any estimate, in the unit."""
         return float(max(self.up.max(), self.down.max()))
 
     def share_moved(self, false_share: float, share: float = 0.0) -> Array:

@@ -250,7 +250,7 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
 
 
 def _sides(blanket: Blanket) -> list[Blanket]:
-    """Both orders, or one if they are alike."""
+    """The blankets of both orders of the pair, or one if they are alike."""
     other = blanket.reversed()
     rows = _sorted_outcomes(blanket)
     if np.allclose(rows, _sorted_outcomes(other), rtol=1e-15, atol=0):

@@ -194,7 +194,7 @@ def _of_bits(law: bits.Bits) -> Seen:
         return Blanket.from_laws(has_first, has_second, [has_neither * hidden_share])
 
     def success(prior: Array) -> float:
-        """Of the best guess from independent bits; O(m log m).
+        """The probability that the best guess from independent bits is right, in ``O(m log m)``.
 
         Against the law of "no item", an item is ``v = prior a / b`` times as likely if its bit is
         set, and the likeliest whose bit is not set ``L = max prior (1 - a) / (1 - b)`` times. With
@@ -309,7 +309,7 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
 
 
 def _reach_of_sides(law: subset_design.SidesCollected) -> Array:
-    """By how many people a false report moves the count of an item, at most, by group.
+    """The most people by which a false report moves the count of an item, by group.
 
     It adds at most the largest number of a side on which the item may stand, or takes the smallest,
     in place of an honest report of somebody who has the item, or not: 1 or 0 on average.
@@ -411,7 +411,7 @@ def _some_names(names: list[str]) -> str:
 
 
 def _reach_of_two(a: Array, b: Array, length: int = 1) -> Array:
-    """By how many people a false report moves ``l (c - n b) / (a - b)``, by item or level.
+    """The people by which a false report moves ``l (c - n b) / (a - b)``, by item or level.
 
     ``c`` of ``n`` reports support an item, honest ones with chance ``a`` of its people and ``b`` of
     others; of sets one of ``l`` items is reported. A report adds ``l (1 - b) / (a - b)`` if it

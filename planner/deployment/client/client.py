@@ -359,12 +359,12 @@ def _require_size(kept: bytes, size: int) -> None:
 
 
 def _with_id(payload: bytes) -> bytes:
-    """With a new id before it, which says nothing of who reports."""
+    """The payload behind a new random id, which says nothing of who reports."""
     return system(_ID_BYTES) + payload
 
 
 def _dumped(parameters: Document) -> str:
-    """As text, so that a document is read as a file is."""
+    """The document as JSON text, so that it is read as a file is."""
     try:
         return json.dumps(dict(parameters))
     except (TypeError, ValueError, RecursionError) as error:

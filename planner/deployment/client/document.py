@@ -198,7 +198,7 @@ def canonical(value: Json) -> bytes:
 
 
 def _canonical(value: Json, depth: int) -> str:
-    """The same as text; nested at most so deep."""
+    """A value as canonical JSON text; InputError if nested more than ``depth`` levels deep."""
     if isinstance(value, _NESTING) and depth == 0:
         remedy = "Take out levels of nesting."
         reason = f"the document is nested more than {_MAX_DEPTH} levels deep"

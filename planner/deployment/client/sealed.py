@@ -140,7 +140,7 @@ class Sealed:
     def ask(
         self, database: sqlite3.Connection, statement: str, *values: object
     ) -> SqlRows:
-        """All rows of an answer, ``{}`` the table; whatever goes wrong names the file."""
+        """All rows that answer a statement, where ``{}`` is the table; errors name the file."""
         with naming_database(self._path, self.damaged):
             return database.execute(
                 statement.format(self._kind.table), values
@@ -155,7 +155,7 @@ class Sealed:
         return FileError(self._path, f"is a damaged {kind.noun}: {what}", kind.damaged)
 
     def _connect(self, timeout: float) -> sqlite3.Connection:
-        """To the database, which must exist."""
+        """A connection to the database, which must exist."""
         # Without this mode SQLite would make a missing file anew, and a memory that was
         # deleted meanwhile would be taken for an empty one.
         address = f"{self._path.absolute().as_uri()}?mode=rw"
@@ -201,7 +201,7 @@ class Entries:
             raise file.damaged("its root")
 
     def names(self) -> list[bytes]:
-        """Of all entries."""
+        """The names of all entries."""
         names: list[bytes] = []
         for number in range(_PAGES):
             names += self._page(number)

@@ -77,7 +77,7 @@ class Checkpoint:
         return sorted(files, key=lambda file: file.path)
 
     def contents(self) -> Iterator[FileCount]:
-        """The same files, each with its sums and marks; one at a time is in memory."""
+        """The counted files, each with its sums and marks; one at a time is in memory."""
         # Names first, contents one by one: the sums of a large plan times many files do
         # not fit into memory.
         names = [_name(file.path) for file in self.files()]

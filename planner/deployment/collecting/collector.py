@@ -348,7 +348,7 @@ class _Run:
 
 
 def _with_dependants(gone: Sequence[Path], files: Sequence[CountedFile]) -> list[Path]:
-    """With the files whose reports were left out for theirs: these are counted again."""
+    """These files, and those whose reports were left out for theirs: all are counted again."""
     dropped = set(gone)
     size = 0
     # Those may have others that were left out for theirs: until no more are found.

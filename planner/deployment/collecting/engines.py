@@ -126,7 +126,7 @@ class CountedFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileCount(CountedFile):
-    """The same with partial sums and the marks of its reports; or why it is not counted."""
+    """A counted file with its sums and the marks of its reports, or why it is not counted."""
 
     sums: dict[tuple[Key, Group], Aggregate] = field(default_factory=dict)
     marks: bytes = b""
@@ -134,7 +134,7 @@ class FileCount(CountedFile):
 
     @property
     def file(self) -> CountedFile:
-        """Without what takes memory."""
+        """The counted file alone, without its sums and marks, which take memory."""
         return CountedFile(
             path=self.path,
             stamp=self.stamp,
@@ -255,7 +255,7 @@ def serve() -> None:
 
 
 def _limit_memory(cells: int) -> None:
-    """On Linux; other systems do not say what is taken, or do not keep to such a limit."""
+    """Limit the memory of this process on Linux; other systems do not keep to such a limit."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -335,7 +335,7 @@ def count_apart(expected: Expected, path: Path) -> FileCount:
 
 
 class _Workers:
-    """As many processes as count files at once; one that died is replaced when it is needed."""
+    """The processes that count files at once; one that died is replaced when it is needed."""
 
     def __init__(self, expected: Expected) -> None:
         self._expected = pickle.dumps(expected)
@@ -514,7 +514,7 @@ def _within(seconds: float, make: Callable[[], F]) -> F:
 
 
 def _threads(client: Client, patience: float) -> int:
-    """Of all workers; raises ``TimeoutError`` if the scheduler does not say."""
+    """The number of threads of all workers; ``TimeoutError`` if the scheduler does not say."""
     threads = client.sync(client.scheduler.ncores, callback_timeout=patience)
     return sum(threads.values())
 
@@ -539,7 +539,7 @@ def _wait(client: Client, patience: float, path: Path, future: DaskFuture) -> Fi
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without Dask's own tracebacks: what went wrong is raised, and named."""
+    """Keep Dask's own tracebacks out of the log: what went wrong is raised, and named."""
     logger = logging.getLogger("distributed.client")
     before = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -121,7 +121,7 @@ class _Answered:
     attending: dict[RowsName, AnswerRows]
 
     def without_groups(self, parameters: Parameters) -> _Answered:
-        """The same with the reason where groups have no rows of their own."""
+        """These results, with the reason where a question's groups have no rows of their own."""
         rows = {}
         for name, of_question in self.rows.items():
             rows[name] = _not_by_group(parameters.question(name[0]), of_question)

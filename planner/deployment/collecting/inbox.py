@@ -196,7 +196,7 @@ class Inbox:
             unsynced.clear()
 
     def _impossible(self, bodies: Sequence[Sequence[Received]]) -> list[str]:
-        """Of each whether no client makes a report of it, which would cost the others of a file."""
+        """Why no client makes such a report, for each of the bodies; empty where one does."""
         reports: list[Received] = []
         for body in bodies:
             reports += body
@@ -370,7 +370,7 @@ class Inbox:
         return slots
 
     def _free_name(self) -> str:
-        """Of a file that is not there yet, nor in work; folders are used again."""
+        """A file name that is neither there nor in work; folders are used again."""
         number = self._ask("PRAGMA user_version")[0][0]
         while True:
             name = f"{self._file_prefix}{number:06}.jsonl"
@@ -428,7 +428,7 @@ class Inbox:
         return content
 
     def _ask(self, words: str, *values: object) -> SqlRows:
-        """All rows that the database answers."""
+        """All rows with which the database answers a statement."""
         return self._database.execute(words, values).fetchall()
 
     def _count(self, reports: Sequence[Received], counters: dict[Key, Counter]) -> None:

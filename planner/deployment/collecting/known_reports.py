@@ -65,7 +65,7 @@ class KnownReports:
             self._database.executescript(_TABLES)
 
     def repeats(self, marks: bytes) -> Repeats:
-        """Those of some reports that are known already."""
+        """The reports that are known already, of those with these marks."""
         if not self._files:
             return Repeats()
         with _named():

@@ -273,11 +273,11 @@ class ModelDesign:
 
     @property
     def effect_names(self) -> list[str]:
-        """Of the average effects, in their order."""
+        """The names of the average effects, in their order."""
         return [change.title for change in self._changes]
 
     def average_effects(self, fitted: Regression) -> list[Effect]:
-        """Of each value against the first, or of one more of a number (the mean of ``h' b``)."""
+        """Average effects of each value against the first, or of one more of a number."""
         effects = []
         for change in self._changes:
             effect = fitted.average_effect(
@@ -287,7 +287,7 @@ class ModelDesign:
         return effects
 
     def predictions(self, fitted: Regression) -> list[Effect]:
-        """Of everybody; if everybody had one value of a group, or a quartile of a number."""
+        """What is predicted of everybody, as they are and if all had one value of a variable."""
         effects = [fitted.predicted("everybody", self.matrix)]
         for name in self.model.variables:
             values: Sequence[Any]
@@ -369,7 +369,7 @@ class _PatternWeights:
 
     @classmethod
     def of(cls, parameters: Parameters, model: Formula, frame: DataFrame) -> Self:
-        """Of the model's weighting group; 1 for everybody without one."""
+        """The weights of the model's weighting group; 1 for everybody without one."""
         weights = None
         if model.weighting is not None:
             weights = GroupWeights.of(parameters, model.weighting)

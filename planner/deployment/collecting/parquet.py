@@ -431,7 +431,7 @@ def _footer_start(file: BufferedIOBase) -> int:
 
 
 def _checksum(file: BufferedIOBase, end: int, resume: int) -> bytes:
-    """Of all bytes but those from ``end`` to ``resume``."""
+    """The checksum of all bytes of a file but those from ``end`` to ``resume``."""
     # XXH3 reads at about the speed of memory; SHA-256 takes far longer, and without a
     # key keeps no attacker out either.
     checksum = xxh3_128()

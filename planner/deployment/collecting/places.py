@@ -179,7 +179,7 @@ class Stored(PosixPath):
         return os.stat_result(values, {"st_mtime_ns": info.mtime_ns})
 
     def open(self, *_: object, **__: object) -> BinaryIO:  # type: ignore[override]
-        """Its bytes, to be read from any place."""
+        """The file's bytes, to be read from any position."""
         system, path = self._opened()
         return system.open_input_file(path)
 

@@ -111,7 +111,7 @@ def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
 
 
 def _odds_told(table: CrossTable) -> int:
-    """Of how many cells odds ratios are told: none where a part has a single answer.
+    """The number of cells with an odds ratio: none where a part has a single answer.
 
     Of two by two cells one: those of the others are the same, or its inverse.
     """

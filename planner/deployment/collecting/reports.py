@@ -154,7 +154,7 @@ class Expected:
 
     @classmethod
     def of(cls, parameters: Parameters) -> Expected:
-        """From verified parameters."""
+        """What verified parameters expect of a report file."""
         laws = {}
         sizes = {}
         for law in parameters.questions:
@@ -293,7 +293,7 @@ def group_ending(group: Mapping[str, str]) -> str:
 
 
 def _json(value: object) -> str:
-    """As a client writes it: without blanks, letters as they are."""
+    """JSON as a client writes it: without blanks, letters as they are."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

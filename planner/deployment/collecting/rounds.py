@@ -140,7 +140,7 @@ def _combined(
     against = np.maximum(if_drawn_anew - if_they_stay, 0)
 
     def of_sum(errors: Array, deviations: float = 1.0) -> Array:
-        """Of errors that are so many standard deviations each, those of the sum."""
+        """The errors of a weighted sum of rounds, so many standard deviations as ``errors`` are."""
         weighted = w * errors
         square = np.square(weighted).sum(axis=0) + deviations**2 * against
         if law.blanks:  # while a value stays, all rounds vary together

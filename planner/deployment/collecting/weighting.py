@@ -38,7 +38,7 @@ class GroupWeights:
 
     @classmethod
     def of(cls, parameters: Parameters, group: str) -> Self | None:
-        """Of the group with this name; None where nothing is stated of it."""
+        """The weights of the group with this name; None where nothing is stated of it."""
         for document in parameters.document.get("groups", ()):
             if document["name"] != group:
                 continue
