@@ -115,7 +115,7 @@ class InputError(PlannerError, ValueError):
         return _named(_sentence(self._reason(), self.remedy), name)
 
     def at(self, *place: str, argument: str = "") -> InputError:
-        """The same mistake at a place of a document, of what is called so there."""
+        """The mistake at a place of a document, of what is called so there."""
         problem = (
             f"{self.value}: {self.problem}"
             if isinstance(self, FileError)
@@ -166,7 +166,7 @@ class InputError(PlannerError, ValueError):
         return InputError(argument, None, "", remedy, reason)
 
     def within(self, path: str | Path) -> FileError:
-        """The same mistake, told of the file, or part of one, that it was read from.
+        """The mistake, told of the file, or part of one, that it was read from.
 
         Examples
         --------

@@ -41,6 +41,6 @@ def main() -> NoReturn:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """As any exit: what is open is closed, and workers end."""
+    """End as any exit does: what is open is closed, and workers end."""
     del frame
     sys.exit(128 + number)

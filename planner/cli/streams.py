@@ -48,7 +48,7 @@ def spooled(path: Path | None) -> Path | None:
 
 
 def spooled_all(paths: list[Path] | None) -> list[Path] | None:
-    """The same of some paths."""
+    """The files to read of these paths, ``-`` among them."""
     if paths is None:
         return None
     readable = []

@@ -118,6 +118,6 @@ def anchor_means(law: CollectedLaw, counted: Aggregate) -> AnchorMeans:
 
 
 def _by_addend(law: CollectedLaw, counted: Aggregate) -> Whole:
-    """For each value of ``T*`` how many reports, and their counts; ``(addends, 1 + cells)``."""
+    """The number of reports with each ``T*``, and their counts; ``(addends, 1 + cells)``."""
     counted.require((law.cells,))
     return counted.counts.reshape(law.shape.addends, 1 + law.shape.cells)

@@ -87,7 +87,7 @@ class AskedCollected(Asked):
         return None
 
     def bias(self, people: People) -> Array:  # noqa: ARG002 - sets know better
-        """By how much estimates are too large on average: not at all, unless sets are cut."""
+        """How much too large estimates are on average: not at all, unless sets are cut."""
         return np.zeros(1)
 
     @abstractmethod
@@ -100,13 +100,13 @@ class AskedCollected(Asked):
         return np.bincount(elements.ravel(), minlength=self.levels.elements)
 
     def of(self, question: Question) -> Self:
-        """The same about a question's items, in its order."""
+        """The way of asking with the items of a question, in its order."""
         return replace(
             self, levels=question.plain_levels.with_dummies(self.levels.dummies)
         )
 
     def with_sizes(self, longer: Longer) -> AskedCollected:  # noqa: ARG002 - sets know better
-        """The same with set sizes as they were asked for; InputError if it is not about sets."""
+        """The way of asking with set sizes as they were asked for; InputError if it has no sets."""
         remedy = "Name the question about sets first, then the one about their sizes."
         raise InputError(
             "set_sizes", self.kind, "of a question about item sets", remedy
@@ -174,7 +174,7 @@ class ItemOrNoneCollected(answers.ItemOrNone, ItemCollected):
 
 
 class OrderedCollected(answers.Ordered, ItemCollected):
-    """One of some ordered answers."""
+    """A choice of one ordered answer, estimated."""
 
     def rows(self, raw: Found, confidence: float) -> AnswerRows:
         if self.wanted == MEAN_OF_SCORES:
@@ -224,7 +224,7 @@ class OrderedCollected(answers.Ordered, ItemCollected):
     def _shares(
         self, raw: ChannelEstimates, confidence: float, *, every: bool = False
     ) -> OrderedEstimates:
-        """Of the answers in their order, or of ``every`` answer."""
+        """Estimated shares of the answers in their order, or of ``every`` answer."""
         names = self.levels.item_names()
         is_outside = self.no_answer and not every
         if raw.law is not None:
@@ -340,7 +340,7 @@ class NumberCollected(answers.Number, AskedCollected):
         return shares
 
     def rows(self, raw: Found, confidence: float) -> AnswerRows:
-        """Of the mean, the total, the missing rate; of yes and no too."""
+        """The rows of mean, total and missing rate; of yes and no the frequency, too."""
         estimates = self.estimates(raw, confidence)
         quantities = (
             ("mean", estimates.mean, (self.lower, self.upper)),
@@ -372,7 +372,7 @@ class NumberCollected(answers.Number, AskedCollected):
     def variance(  # type: ignore[override]
         self, shape: RowsCollected, people: People
     ) -> NumericVariance:
-        """To first order, of these answers, shape ``(n,)``, NaN allowed.
+        """Variances to first order, for people with these answers, shape ``(n,)``, NaN allowed.
 
         With ``C`` the covariance of the estimated sum, on ``[-1, 1]``, and number of answers, ``m``
         answers with the mean ``mu`` there, and center and radius of the range: ``g C g (radius /
@@ -518,7 +518,7 @@ class CollectedLaw(Law):
         return rows
 
     def rows_of(self, raw: Found, confidence: float) -> tuple[AnswerRows, Array]:
-        """The same from estimates, and what who was asked adds to each variance."""
+        """The rows of estimates, and what the choice of the people adds to each variance."""
         rows = self.asked.rows(raw, confidence)
         if not isinstance(raw, ChannelEstimates):
             return rows, rows.drawn
@@ -567,7 +567,7 @@ class CollectedLaw(Law):
         return self.shape.draw_aggregate(elements, rng)
 
     def with_sizes(self, longer: Longer) -> Self:
-        """The same where so many sets are longer, for the upper limits of estimates.
+        """The law where so many sets are longer, for the upper limits of estimates.
 
         Sizes, each with the share of people with a set longer than the one before, or than the
         padding length. InputError if it is not about sets.
@@ -575,7 +575,7 @@ class CollectedLaw(Law):
         return replace(self, asked=self.asked.with_sizes(longer))
 
     def of(self, question: Question) -> Self:
-        """The same mechanism with the levels, items and range of a question."""
+        """The mechanism with the levels, items and range of a question."""
         asked = self.asked.of(question)
         again = None
         if question.rounds is not None:

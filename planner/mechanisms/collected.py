@@ -189,7 +189,7 @@ class RowsCollected(rows.Rows, Collected):
         return [as_bytes(reports.astype("<u2")[:, None])]
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
-        """As :class:`Collected` says, all cells together."""
+        """Draw the counts of all cells together, see :class:`Collected`."""
         drawn = rng.multinomial(people, np.array(self.rows) / DENOMINATOR)
         return Aggregate(int(people.sum()), drawn.sum(axis=0))
 

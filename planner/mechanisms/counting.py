@@ -143,7 +143,7 @@ class BitCounter:
 
 
 def _add_up(parts: list[tuple[int, Packed]], words: int) -> list[tuple[int, Packed]]:
-    """The same number of set bits per column in fewer rows; parts are (plane, rows)."""
+    """Fewer rows with as many set bits per column; parts are (plane, rows)."""
     height = rows_at_once(_LAST_WORDS, words)
     adder = _Adder()
     left = []
@@ -366,7 +366,7 @@ class LevelBits(NamedTuple):
 
 
 def level_bits(item_counts: Whole) -> list[LevelBits]:
-    """Of levels that follow each other: a word in which two meet is one of both."""
+    """The bits of levels that follow each other: a word in which two meet is one of both."""
     levels = []
     end = 0
     for size in item_counts.tolist():

@@ -165,7 +165,7 @@ class ItemSets:
 
     @classmethod
     def of(cls, sets: Sets, items: int) -> ItemSets:
-        """From one sequence of item numbers per user; item sets of so many items as they are."""
+        """Item sets from one sequence of item numbers per user; item sets stay as they are."""
         if isinstance(sets, ItemSets):
             if sets.items != items:
                 allowed = f"the mechanism's domain, {items}"
@@ -211,7 +211,7 @@ class ItemSets:
         return np.array([chance_sums, square_sums])
 
     def lost(self, padding_length: int) -> Array:
-        """By how much counts of cut sets are too small on average, not positive, ``(items,)``.
+        """The bias of counts of cut sets, in people, not positive, shape ``(items,)``.
 
         The mean of the estimate, ``l sum_u P_u(k)``, less the true count.
         """

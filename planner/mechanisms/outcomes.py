@@ -88,7 +88,7 @@ def outcome_names(law: CollectedLaw) -> list[str]:
 
 
 def outcome_of(law: CollectedLaw, name: str, shares: Array | None = None) -> Outcome:
-    """One of :func:`outcome_names`.
+    """The outcome of this name, one of :func:`outcome_names`.
 
     ``shares`` are rough shares of the answers among all people, by which the variance is computed;
     all alike when omitted. They change how exact a model is and not what it estimates.
@@ -131,7 +131,7 @@ def outcome_of(law: CollectedLaw, name: str, shares: Array | None = None) -> Out
 def _item_sums(
     asked: ItemCollected, shape: Collected, k: int
 ) -> Callable[[Aggregate], _FiveSums]:
-    """Of item ``k``; a set of which one item is drawn counts ``l`` times (padding and sampling)."""
+    """The sums of item ``k``; a set of which one item is drawn counts ``l`` times."""
 
     def sums(counted: Aggregate) -> _FiveSums:
         estimates = shape.estimate(counted)
@@ -256,7 +256,7 @@ def _of_rows(
 
 
 def _row_sums(weights: Array, base: Array) -> Callable[[Aggregate], _FiveSums]:
-    """From counts of a channel's reports, by what each adds, ``T`` and ``S``: ``(outputs,)``."""
+    """The sums from counts of a channel's reports, which add ``T`` and ``S``: ``(outputs,)``."""
 
     def sums(counted: Aggregate) -> _FiveSums:
         counts = counted.counts.astype(np.float64)

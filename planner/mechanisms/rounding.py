@@ -212,7 +212,7 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
 
 
 def _without_equal_sides(types: OutputTypes) -> OutputTypes:
-    """The same types, sides that tell nothing apart joined to one, the low one."""
+    """The types with sides that tell nothing apart joined to one, the low one."""
     sides_differ = types.low < types.high * (1 - NO_SPLIT)
     all_high = types.low_counts == 0
     is_split = sides_differ | all_high
@@ -225,7 +225,7 @@ def _without_equal_sides(types: OutputTypes) -> OutputTypes:
 
 
 def _excess(types: OutputTypes, bounds: Array) -> float:
-    """By which factor, less 1, the types exceed a pair's budget; next to nothing, or an error."""
+    """The factor, less 1, by which types exceed a pair's budget; refused if not tiny."""
     finite = np.isfinite(bounds)
     excesses = types.pair_losses[finite] - bounds[finite]  # nats
     largest = np.fmax.reduce(

@@ -67,14 +67,14 @@ class OverlapCollected(overlap.Overlap, Collected):
         return PackedCounter(self.cells, self.held)
 
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
-        """Of padded sets, shape ``(n, length)``."""
+        """Draw the reports of padded sets, shape ``(n, length)``."""
         part_count = 1 + len(elements) * self.cells // _CHUNK_ELEMENTS
         parts = np.array_split(elements, part_count)
         reports = [self._drawn(part.T, words) for part in parts]
         return [np.concatenate(reports)]
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
-        """As :class:`Collected` says, of padded sets; element ``k`` is in ``people[k]`` of them."""
+        """Draw the counts of padded sets: element ``k`` is in ``people[k]`` of them."""
         n = int(people.sum()) // self.levels.dummies
         (a, b) = self.chances
         from_holders = rng.binomial(people, a)
@@ -222,7 +222,7 @@ def set_error(
 
 
 def _staircases(length: int, epsilon: float, cap: float) -> Array:
-    """All of them: flat, whole steps and one that may be short, flat; a row each, by hits.
+    """All staircases: flat, whole steps and one that may be short, flat; a row each, by hits.
 
     Where they are many, the short step is the first or the last. Shape ``(stairs, length + 1)``.
     """

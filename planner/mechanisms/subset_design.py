@@ -251,7 +251,7 @@ class SidesCollected(sides.Sides, Collected):
         return np.asarray(squares[self.bits])
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
-        """As :class:`Collected` says.
+        """Draw counts of all reports at once, see :class:`Collected`.
 
         Types and own sides are drawn for the people of every item; of the others of a type, each
         has an item on the high side with the probability that their own group and side leave. That
@@ -317,7 +317,7 @@ class SidesCollected(sides.Sides, Collected):
         return np.asarray(by_group[self._group] + holders * instead[self._group])
 
     def _standard_errors(self, values: Array, users: int) -> tuple[Array, Array]:
-        """Of estimates in the order of the bits, and what they were if nobody had the item."""
+        """The standard errors in the order of the bits, and those if nobody had the item."""
         items = np.array(self.counts)
         groups = items.size
         # Unbiased estimates sum to about the users; what noise took below 0 is left out.

@@ -41,13 +41,13 @@ class Words:
     split: Callable[[int], list[Words]]
 
     def half(self, count: int) -> NDArray[np.uint32]:
-        """So many uniform words of 32 bits."""
+        """The next ``count`` uniform words of 32 bits."""
         pair_count = -(-count // 2)
         halves = self.raw(pair_count).view(np.uint32)
         return halves[:count]
 
     def octets(self, count: int) -> bytes:
-        """So many random bytes, as devices ask for them."""
+        """The next ``count`` random bytes, as devices ask for them."""
         word_count = -(-count // 8)
         octets = self.raw(word_count).tobytes()
         return octets[:count]

@@ -159,7 +159,7 @@ class AnswerRateModel:
     def error(
         self, name: str, epsilon: Array, rate: Array, fake: str = "top"
     ) -> tuple[Array, Array]:
-        """As :func:`~planner.mechanisms.rivals.mean_error`, at each budget the largest error."""
+        """The largest error at each budget, by :func:`~planner.mechanisms.rivals.mean_error`."""
         if self.any_answers and name == BISAMPLE:
             # Excess noise of a bit under randomised response.
             excess = 1 / np.sinh(epsilon / 2) ** 2
@@ -195,7 +195,7 @@ class AnswerRateModel:
         return min(MAX_EPSILON, last)
 
     def budgets(self, besides: ArrayLike = ()) -> Array:
-        """Some at which channels are solved, rising: even ones, kinks, and the ``besides``."""
+        """Rising budgets at which channels are solved: even ones, kinks and the ``besides``."""
         # A best budget is often at a kink, where the answer rate jumps.
         kinks = self.preferences.kinks
         shown = (kinks > 0) & (kinks <= self.highest)

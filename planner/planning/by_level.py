@@ -28,7 +28,7 @@ class SupportProbabilities(TwoChances):
 
     @classmethod
     def alike(cls, policy: PrivacyPolicy, mechanism: CollectedLaw) -> Self:
-        """Of a mechanism that treats all items alike."""
+        """The probabilities by level of a mechanism that treats all items alike."""
         # Rows are levels: these mechanisms know one alone.
         chances = (mechanism.shape.support() or [])[0]
         a = np.full(policy.size, float(chances[0]))

@@ -570,7 +570,7 @@ def _squared_unit(question: Ordinal) -> float:
 
 
 class OrderedKind(Kind[Ordinal, Channel]):
-    """One of a few answers in order: the best channel for what is wanted."""
+    """A question with a few ordered answers: the best channel for what is wanted."""
 
     def shared(self, question: Ordinal, users: int) -> Curve:
         """A mean of scores with BiSample-MD, others with opt0's counts."""

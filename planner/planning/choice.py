@@ -96,7 +96,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
     """One answer out of several: a table or a design for its levels, or a plain mechanism."""
 
     def mechanisms(self, question: Categorical) -> list[str]:
-        """Those that are made for so many answers and such budgets."""
+        """The names of the mechanisms that are made for so many answers and such budgets."""
         offered = {BEST, *MODELS, *BASELINES}
         offered.update(rivals(question.policy, _MOST_DEPLOYED_ITEMS))
         if question.policy.item_counts.sum() > 1:
@@ -104,7 +104,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         return [name for name in super().mechanisms(question) if name in offered]
 
     def shared(self, question: Categorical, users: int) -> Curve:
-        """With its own table, or design that can be deployed; else opt0's."""
+        """The error with its own table, or design that can be deployed; else with opt0's."""
         policy = question.policy
         objective = question.objective
         mechanism = "opt0"
@@ -125,7 +125,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         )
 
     def options(self, part: Part[Categorical]) -> list[Option]:
-        """Of a design that is proven the best and wanted it alone."""
+        """The options; a design alone, where it is wanted and proven the best."""
         if part.deployed.policy.item_counts.sum() == 1:
             return _all_but_designs(part)
         (design,) = _tables(part, [DESIGN])
@@ -136,7 +136,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         return [design, *_all_but_designs(part)]
 
     def curve(self, part: Part[Categorical], planned: Option) -> Curve:
-        """Of a table or a design it is solved for other budgets."""
+        """The error at other budgets; a table or a design is solved for them."""
         if planned.name not in (*MODELS, DESIGN):
             return super().curve(part, planned)
         return choice_curve(
@@ -149,7 +149,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         )
 
     def searched(self, part: Part[Categorical], planned: Option) -> Curve | None:
-        """Of tables and designs."""
+        """The total error of a table or design, planned anew at other budgets."""
         if planned.name not in (*MODELS, DESIGN):
             return None
         policy = part.deployed.policy
@@ -196,7 +196,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         return table
 
     def in_integers(self, part: Part[Categorical], planned: Option) -> Option:
-        """Of a table or a design, whose objective is that of the probabilities drawn."""
+        """The option with the objective of the probabilities drawn, of a table or a design."""
         if not isinstance(planned.law, Certified):
             return planned
         law = self.law(part.deployed, self.deployed(part, planned))

@@ -66,7 +66,7 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
 
 
 def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], float]:
-    """By question, level and what it is; in the order of the plan."""
+    """The figures of a plan by question, level and what each is; in the order of the plan."""
     figures: dict[tuple[str, str, str], float] = {}
     figures["", "", "people"] = plan.questions[0].part.everybody
     figures["", "", "most spent (epsilon)"] = plan.most_spent

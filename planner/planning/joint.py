@@ -44,7 +44,7 @@ class Related:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the parts."""
+        """The names of the parts."""
         return self.part.asked.of
 
     @property
@@ -268,7 +268,7 @@ class JointKind(ChoiceKind):
     """A choice of a pair of answers."""
 
     def facts(self, part: AnyPart, planned: Option, mechanism: Deployed) -> PlanFacts:
-        """Those of a choice, and what it says of its parts."""
+        """The facts of a choice, and what the plan says of the parts."""
         table = self.total(part, planned).value
         of_choice = super().facts(part, planned, mechanism)
         return *of_choice, Related(part, mechanism, table)
@@ -300,5 +300,5 @@ def _joint(questions: Sequence[AskedInJoint]) -> Joint:
 
 
 def _as_choice(question: AskedInJoint) -> Categorical:
-    """Its answers as choices: errors of a table do not depend on their order."""
+    """The part as a choice: errors of a table do not depend on the order of its answers."""
     return Categorical(name=question.name, level=question.levels, rule=question.rule)

@@ -59,7 +59,7 @@ class Kind(Protocol[Q, M]):
         return question
 
     def fitted(self, question: Q, users: float, share: float = 1.0) -> Q:
-        """The same with what depends on its share of the budgets, such as a padding length."""
+        """The question with what depends on its share of the budgets, such as a padding length."""
         return question
 
     def answer_rate(self, question: Q) -> float:
@@ -67,7 +67,7 @@ class Kind(Protocol[Q, M]):
         return 1.0
 
     def shared(self, question: Q, users: int) -> Curve:
-        """Its error at any share of its budgets, as shares are planned."""
+        """The question's error at any share of its budgets, as shares are planned."""
         part = Part.alone(question, users)
         planned = least(self.options(part))
         assert planned is not None  # noqa: S101 - of kinds that always have one
@@ -92,7 +92,7 @@ class Kind(Protocol[Q, M]):
         )
 
     def searched(self, part: Part[Q], planned: Option) -> Curve | None:
-        """The same for the total error, planned anew: for targets. None if it is not searched."""
+        """The total error at other budgets, planned anew, for targets; None if not searched."""
         return None
 
     def compared(self, part: Part[Q], option: Option) -> Option:
@@ -111,7 +111,7 @@ class Kind(Protocol[Q, M]):
         return None
 
     def one_sided(self, part: Part[Q], planned: Option) -> Option | None:
-        """The same if being cleared of an answer harms nobody, where that is another promise."""
+        """The best if being cleared of an answer harms nobody, where that is another promise."""
         return None
 
     def deployed(self, part: Part[Q], option: Option) -> M:
@@ -153,20 +153,20 @@ class Kind(Protocol[Q, M]):
         return np.minimum(realised, spent)
 
     def as_deployed(self, part: Part[Q], planned: Option) -> Option:
-        """The same option with what its integers do, at budgets for which these are coarse."""
+        """The option with what its integers do, at budgets for which these are coarse."""
         if part.deployed.policy.smallest_pair >= COARSE_BUDGET:
             return planned
         return self.in_integers(part, planned)
 
     def in_integers(self, part: Part[Q], planned: Option) -> Option:
-        """The same option with its probabilities rounded to ``2^-32``, and the error of these.
+        """The option with its probabilities rounded to ``2^-32``, and the error of these.
 
         Here it has these already.
         """
         return planned
 
     def total(self, part: Part[Q], planned: Option) -> Option:
-        """The same option with its total error, whatever the objective weighs: for targets."""
+        """The option with its total error, whatever the objective weighs: for targets."""
         return planned
 
     def people_for(

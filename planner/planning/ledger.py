@@ -48,7 +48,7 @@ class LedgerEntry(_Strict):
 
 
 class Ledger(_Strict):
-    """All past collections from one group of people.
+    """The past collections from one group of people.
 
     Examples
     --------

@@ -94,7 +94,7 @@ class ChannelCurve:
         return smallest_error(self.channel_errors, self.model, highest, lowest)
 
     def of_people(self, users: int) -> ChannelCurve:
-        """The same of another number of people asked: the channels do not change."""
+        """The curve for another number of people asked: the channels do not change."""
         # Variances fall with the number of people, and nobody's mind is changed by it.
         factor = np.sqrt(self.model.users / users)
         return replace(
@@ -484,7 +484,7 @@ class NumberKind(Kind[Numeric, object]):
     """A number, or none: the best channel for its mean, or BiSample-MD."""
 
     def settled(self, question: Numeric, users: int) -> Numeric:
-        """With its mechanism's best budget for its preferences, if it states none."""
+        """The question with its mechanism's best budget for its preferences, if it states none."""
         if question.epsilon or question.preferences is None:
             return question
         model = model_of(question, users)
@@ -495,7 +495,7 @@ class NumberKind(Kind[Numeric, object]):
         return question.replacing(epsilon=best.epsilon)
 
     def answer_rate(self, question: Numeric) -> float:
-        """By the budget of the whole survey, whatever share the question gets of it."""
+        """The share who answer, by the budget of the whole survey, whatever the question gets."""
         epsilon = float(question.policy.epsilons[0])
         rate = float(model_of(question, 1).answer_rate(epsilon))
         if 1 - rate == 1:  # to the last digit: errors would be divided by 0
@@ -505,7 +505,7 @@ class NumberKind(Kind[Numeric, object]):
         return rate
 
     def shared(self, question: Numeric, users: int) -> Curve:
-        """With BiSample-MD, at the answer rate, for the people assumed."""
+        """The error with BiSample-MD, at the answer rate, for the people assumed."""
         rate = self.answer_rate(question)
         model = model_of(question, users)
         squares = None  # the least favourable mean
@@ -521,7 +521,7 @@ class NumberKind(Kind[Numeric, object]):
         return mean_curve(question.name, epsilon, question.weight, error)
 
     def curve(self, part: Part[Numeric], planned: Option) -> Curve:
-        """Of BiSample-MD it is a formula."""
+        """The error at other budgets: of BiSample-MD a formula."""
         if planned.name != BISAMPLE:
             return super().curve(part, planned)
         whole = self.shared(part.question, part.everybody)
@@ -532,7 +532,7 @@ class NumberKind(Kind[Numeric, object]):
         return replace(whole, at=at)
 
     def searched(self, part: Part[Numeric], planned: Option) -> Curve | None:
-        """Of BiSample-MD, which is quick."""
+        """The total error at other budgets, of BiSample-MD alone, which is quick."""
         if planned.name != BISAMPLE:
             return None
         return self.curve(part, planned)
@@ -572,7 +572,7 @@ class NumberKind(Kind[Numeric, object]):
         return options
 
     def in_integers(self, part: Part[Numeric], planned: Option) -> Option:
-        """Of BiSample-MD, whose ``theta`` is ``tanh(eps/2)`` rounded down: a smaller budget's.
+        """BiSample-MD's option with ``theta``, ``tanh(eps/2)`` rounded down: a smaller budget's.
 
         A channel is planned by its integers.
         """

@@ -81,7 +81,7 @@ class Part(Generic[Q]):
         return at_scale(self.question, self.share)
 
     def scaled(self, scale: float, level: str | None = None) -> Part[Q]:
-        """The same with its budgets times ``scale``: all, or those of one ``level`` alone."""
+        """The part with its budgets times ``scale``: all, or those of one ``level`` alone."""
         return replace(self, question=at_scale(self.question, scale, level))
 
     @property
@@ -147,7 +147,7 @@ class Part(Generic[Q]):
         return rounds.deployed.parts
 
     def in_round(self, option: Option) -> tuple[Part[Q], Option]:
-        """Its part of those alone who report in a round, or about a value, and what that has."""
+        """The part of those alone who report in a round, or about a value, and its option."""
         # Where times of changes are open each person draws on their own which value to report.
         if self.asked.rounds is not None and self.asked.rounds.times_open:
             option = replace(option, errors=option.errors.drawn_independently)
@@ -298,11 +298,11 @@ class Option:
 
     @property
     def squared(self) -> float:
-        """Its squared error per person, everybody asked."""
+        """The squared error per person, where everybody is asked."""
         return self.sampled(1.0)
 
     def sampled(self, fraction: float) -> float:
-        """The same of the survey where so many are asked."""
+        """The squared error per person of the survey, where a ``fraction`` of them is asked."""
         return self.errors.error(self.value, fraction)
 
     @property
@@ -353,7 +353,7 @@ def rounded(error: float) -> float:
 
 
 def over(error: float, planned: float) -> float:
-    """By what share an error is larger than the plan's own, 0 if by rounding alone."""
+    """The share by which an error is larger than the plan's own, 0 if by rounding alone."""
     if planned == 0:  # a single answer, which nobody need give
         return 0.0 if error == 0 else inf
     share = error / planned - 1

@@ -84,7 +84,7 @@ class SurveyOutsiderView:
         return self._together([view.shuffled.delta for view in self.questions])
 
     def _together(self, guarantees: list[float]) -> float | None:
-        """Of all questions that a person answers, by basic composition; the largest of these."""
+        """The epsilon of all questions that a person answers, by basic composition."""
         if self.left_out:
             return None
         if self.asked is None:

@@ -108,7 +108,7 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
 def plan_whole_sets(
     policy: PrivacyPolicy, cap: float | None, users: int, sets: SetModel
 ) -> PaddingPlan:
-    """The same where reports are about whole sets: the best set design of every length.
+    """Plan the padding length of reports about whole sets: the best set design of every length.
 
     Lengths up to the number of items, and to 1,024. Of more than 60 the designs of 60 are made,
     whose two chances those of the others lie between.
@@ -151,7 +151,7 @@ def _planned(
     *,
     whole: bool,
 ) -> PaddingPlan:
-    """For the noise of all items at each length, and the signal of those of each level.
+    """The plan by the noise of all items at each length, and the signal of those of each level.
 
     With the moments of planner.survey.assumed a person adds the variance ``l^2 noise + l^2 sum
     inclusion (1 + signal) - l^2 squared_inclusion``; of whole sets without the first square, and

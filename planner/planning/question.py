@@ -124,7 +124,7 @@ class QuestionPlan(WithDataFrame):
 
     @property
     def question(self) -> Question:
-        """As asked for in the survey."""
+        """The question as it is asked for in the survey."""
         return self.part.asked
 
     @property
@@ -172,7 +172,7 @@ class QuestionPlan(WithDataFrame):
         return np.square(errors)
 
     def squared_per_person(self, errors: ArrayLike) -> Array:
-        """The same over the people who are asked."""
+        """Squared errors over the people who are asked."""
         return np.square(errors) / self.part.people
 
     @property
@@ -207,7 +207,7 @@ class QuestionPlan(WithDataFrame):
 
     @property
     def error_share(self) -> float:
-        """The same as a share of the people who answer, or of half the range of a mean."""
+        """The total error as a share of the people who answer, or of half the range of a mean."""
         return self.total_error / self.part.whole
 
     @property
@@ -218,7 +218,7 @@ class QuestionPlan(WithDataFrame):
 
     @cached_property
     def every(self) -> tuple[Option, ...]:
-        """As ``found``, with what a design that is proven the best beats: solved when asked for."""
+        """The options ``found``, and those that a proven design beats: solved when asked for."""
         unsolved = self.kind.unsolved(self.part, self.found)
         if not unsolved:
             return self.found
@@ -238,7 +238,7 @@ class QuestionPlan(WithDataFrame):
 
     @cached_property
     def one_sided(self) -> Option | None:
-        """The same under the rule "one-sided", in place of the rule min: solved when asked for."""
+        """The best under the rule "one-sided", in place of the rule min: solved when asked for."""
         option = self.kind.one_sided(self.part, self.planned)
         if option is None:
             return None
@@ -247,12 +247,12 @@ class QuestionPlan(WithDataFrame):
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """All mechanisms with an error, best first."""
+        """The mechanisms with an error, best first."""
         return tuple(option for option in self.every if not option.refused)
 
     @property
     def most_moved(self) -> list[float | None]:
-        """By how much one false report moves an estimate of each option, at most; None if unknown.
+        """The most that one false report moves an estimate of each option; None if unknown.
 
         In people, of a mean in the unit of its sum (:class:`~planner.outsiders.false_reports`).
         """
@@ -287,7 +287,7 @@ class QuestionPlan(WithDataFrame):
 
     @property
     def shared(self) -> Curve:
-        """Its error at any share of its budgets, as shares are planned."""
+        """The error at any share of the question's budgets, as shares are planned."""
         return self.kind.shared(self.part.question, self.part.everybody)
 
     @cached_property
@@ -306,7 +306,7 @@ class QuestionPlan(WithDataFrame):
         return what_if.relaxations(self.curve, planned, fraction, self.part.share)
 
     def realised_after(self, relaxation: what_if.Relaxation) -> Array:
-        """As :attr:`realised`, if the file raised the budget of one level by so much.
+        """What :attr:`realised` would be, if the file raised the budget of one level by so much.
 
         As if its shares of budgets and people stayed as they are.
         """
@@ -399,7 +399,7 @@ class QuestionPlan(WithDataFrame):
 
     @property
     def noise_gap(self) -> float | None:
-        """By which share its error may be above :attr:`least_error`, as of those who are asked.
+        """The share by which its error may be above :attr:`least_error`, as of those who are asked.
 
         What a sample misses is the same with any mechanism, and left out. None if not proven.
         """
@@ -479,7 +479,7 @@ class QuestionPlan(WithDataFrame):
 
     @property
     def leakage(self) -> Array:
-        """As :attr:`realised`, against any other answer, where some pairs have no budget too."""
+        """What a report says of any two answers, also where these have no budget, ``(2, t)``."""
         policy = self.deployed.policy
         if not policy.rule.open_pairs:
             return self.realised

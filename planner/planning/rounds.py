@@ -87,7 +87,7 @@ class OneReport:
     bias: float = 0.0
 
     def sample(self, noise: float, spread: float, bias: float = 0.0) -> float:
-        """Of the people who are asked, scaled to all: ``(noise + spread) / f - spread + bias``."""
+        """The squared error scaled to all people: ``(noise + spread) / f - spread + bias``."""
         return (noise + spread) / self.fraction - spread + bias
 
     def always(self) -> Scheme:
@@ -157,7 +157,7 @@ class OneReport:
         change_stays: float,
         change_anew: float,
     ) -> Scheme:
-        """From the noise of a round, of averages and changes: what a sample misses is added.
+        """The scheme by the noise of rounds, averages and changes: what a sample misses is added.
 
         Of answers that stay a change has no spread, and of answers drawn anew twice that of one.
         """

@@ -249,7 +249,7 @@ class SampledKind(Kind[SampledChoice, SamplingPlan]):
     """
 
     def options(self, part: Part[SampledChoice]) -> list[Option]:
-        """Its one mechanism."""
+        """The one mechanism there is."""
         plan = plan_sampling(part.question, part.people)
         largest_error = float(plan.absolute_errors().max())
         # Per person, so that it is the plan's total error once it is one of all people.

@@ -81,7 +81,7 @@ class SetPromises:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Padded:
-    """To how many items sets are padded or cut, and what that costs.
+    """The number of items to which sets are padded or cut, and what that costs.
 
     ``longer`` says which sets are cut, as far as it is known, and ``plan`` has every length's error
     with the mechanism that is planned, where sets are known; ``uncut`` is the smallest length at
@@ -115,7 +115,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         return [name for name in offered if name != SET_DESIGN]
 
     def fitted(self, question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
-        """With a padding length: its own, else the best for so many people.
+        """The question with a padding length: its own, else the best for so many people.
 
         Of ``"best"`` it is that of the set design, or of the best table if its error is smaller.
         """
@@ -156,7 +156,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         return question.replacing(padding_length=best.length)
 
     def shared(self, question: ItemSet, users: int) -> Curve:
-        """With its set design, if that is deployed, else with tables; at its padding length.
+        """The error with a set design, if that is deployed, else with tables; at its length.
 
         They are compared at its full budgets.
         """
@@ -206,7 +206,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         return [_at_length(option, length) for option in options]
 
     def curve(self, part: Part[ItemSet], planned: Option) -> Curve:
-        """Of a table it is solved for other budgets, at the same length."""
+        """The error at other budgets; a table is solved for them, at the same length."""
         if planned.name not in MODELS:
             return super().curve(part, planned)
         objective, errors = law_at(part.deployed, part.everybody)
@@ -220,7 +220,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         )
 
     def searched(self, part: Part[ItemSet], planned: Option) -> Curve | None:
-        """Of tables and set designs, at the best length of each scale, if none is asked for."""
+        """The total error of tables and set designs, at the best length unless one is asked for."""
         name = planned.name
         if name != SET_DESIGN and name not in MODELS:
             return None
@@ -247,7 +247,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         return replace(super().curve(part, planned), at=at)
 
     def compared(self, part: Part[ItemSet], option: Option) -> Option:
-        """At the padding length that is best for it."""
+        """The option at the padding length that is best for it."""
         if option.law is None or part.asked.padding_length is not None:
             return option
         question = part.deployed
@@ -284,7 +284,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         return law.with_sizes(longer)
 
     def in_integers(self, part: Part[ItemSet], planned: Option) -> Option:
-        """Of a table; a set design is planned by its integers."""
+        """The option with a table's integers; a set design is planned by its own."""
         table = planned.law
         if not isinstance(table, UnaryTable):
             return planned
@@ -304,7 +304,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
     def people_for(
         self, part: Part[ItemSet], facts: PlanFacts, total: Option, error: float
     ) -> int | None:
-        """With more of them another padding length may be best."""
+        """The fewest people for such an error: with more of them another length may be best."""
         # The fewest over all lengths: at more people the plan would take another.
         numbers = [super().people_for(part, facts, total, error)]
         padded = fact_of(facts, Padded)
@@ -323,7 +323,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         return min(reached, default=None)
 
     def realised(self, question: ItemSet, mechanism: Any) -> Array:
-        """Of any two sets."""
+        """What a report says of any two sets, in nats, ``(2, t)``."""
         policy = question.policy
         spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
         return np.minimum(spent, mechanism.shape.largest())
@@ -331,7 +331,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
     def facts(
         self, part: Part[ItemSet], planned: Option, mechanism: CollectedLaw
     ) -> PlanFacts:
-        """Its levels, what padding costs, the table, or what is promised of whole sets."""
+        """The levels, what padding costs, the table, or what is promised of whole sets."""
         length = part.question.padding_length or 1
         padded = Padded(
             length=length,

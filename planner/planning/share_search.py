@@ -62,7 +62,7 @@ class _Trace:
 
     @property
     def tried(self) -> int:
-        """At how many shares it was solved."""
+        """The number of shares at which it was solved."""
         return len(self._points)
 
     def error(self, share: float) -> float:
@@ -332,12 +332,12 @@ def _searched(traces: Sequence[_Trace], shares: Array) -> Array:
 
 
 def _tried(traces: Sequence[_Trace]) -> int:
-    """At how many shares questions were solved, all together."""
+    """The number of shares at which questions were solved, all together."""
     return sum(trace.tried for trace in traces)
 
 
 def _looseness(traces: Sequence[_Trace], bound: _Bound) -> list[float]:
-    """Of each question how far its bound lies below its error."""
+    """How far the bound of each question lies below its error."""
     loose = []
     for trace, share, part in zip(traces, bound.shares, bound.parts, strict=True):
         loose.append(trace.looseness(share, part))
@@ -393,7 +393,7 @@ def _bound(traces: Sequence[_Trace]) -> _Bound:
     lines = [trace.below() for trace in traces]
 
     def minimisers(log_price: float) -> tuple[list[float], list[float]]:
-        """Of each question the share where its bound and the price are least, and its bound."""
+        """The share of each question at which its bound and the price are least, and the bounds."""
         shares = []
         parts = []
         for corners, lows in lines:

@@ -27,7 +27,7 @@ _PROVEN = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SomeEach:
-    """Everybody answers ``asked`` questions, each with the share ``1 / asked`` of its budgets.
+    """The design in which all answer ``asked`` questions, each with ``1 / asked`` of its budgets.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ def solve_for(
 def tried(
     policy: PrivacyPolicy, name: str, objective: Objective = TOTAL
 ) -> tuple[Certified | None, str]:
-    """The same, with the reason why it cannot be solved, proven or deployed; empty if it can.
+    """What is solved, and the reason why it cannot be proven or deployed; empty if it can.
 
     A design that cannot be deployed still has its bound.
     """

@@ -139,7 +139,7 @@ def delta_text(delta: float) -> str:
 
 
 def factor_up(epsilon: float) -> str:
-    """By how much odds change at most with this budget, rounded up.
+    """The factor by which odds change at most with this budget, rounded up.
 
     Examples
     --------

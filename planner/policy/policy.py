@@ -133,7 +133,7 @@ class PrivacyPolicy:
 
     @property
     def own_pairs(self) -> Flags:
-        """Of which levels tables keep a pair of two items, ``(t,)``; of more than fifty of all."""
+        """The levels of which tables keep a pair of two items, ``(t,)``; all of more than fifty."""
         return self._several | (self.rule.keeps_own or self.size > _MOST_APART)
 
     @property
@@ -170,7 +170,7 @@ class PrivacyPolicy:
         return self.rule.bounds(self.epsilons)
 
     def demanded(self) -> Array:
-        """As :meth:`bounds`, of two different items: ``inf`` within a level of one item."""
+        """Pair budgets of two different items, ``(t, t)``: ``inf`` within a level of one item."""
         bounds = self.bounds().copy()
         # A level of one item has no two different items to tell apart.
         alone = np.flatnonzero(self.item_counts == 1)
@@ -211,7 +211,7 @@ class PrivacyPolicy:
     def with_changes(
         self, epsilons: ArrayLike | None = None, rule: PairRule | None = None
     ) -> PrivacyPolicy:
-        """The same levels with other budgets or another rule."""
+        """The policy of these levels with other budgets or another rule."""
         if epsilons is None:
             epsilons = self.epsilons
         return PrivacyPolicy(epsilons, self.item_counts, rule or self.rule, self._names)

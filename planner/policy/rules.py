@@ -44,7 +44,7 @@ class PrivacyRows(NamedTuple):
     def of(
         cls, levels: sp.sparray, extra: Array | None, limit: Array, price: sp.sparray
     ) -> PrivacyRows:
-        """From the rows' parts on the coordinates and on the auxiliaries."""
+        """The rows from their parts on the coordinates and on the auxiliaries."""
         import scipy.sparse as sp
 
         matrix = levels
@@ -76,7 +76,7 @@ class Reduction(NamedTuple):
         slopes: Array,
         prices: Callable[[float], Array],
     ) -> Reduction:
-        """Between the first kink and the last, or where the first coordinate falls to 0."""
+        """The reduction between the first kink and the last, or where a coordinate falls to 0."""
         # The second line of a level falls to 0 at its pole: T stays just short of the first one.
         pole = float(np.min(-offsets[1] / slopes[1])) * SHORT_OF_POLE
         ends = float(kinks.min()), min(pole, float(kinks.max()))
@@ -363,7 +363,7 @@ class MinRule(PairRule):
     def _budgets(
         self, epsilons: Array, *, against: bool = False
     ) -> tuple[Array, Array]:
-        """Of each level how far a report may speak for it, and against it; or the reverse."""
+        """How far a report may speak for each level and against it, in nats; or the reverse."""
         lowering = self.lowering
         if lowering is None:
             lowering = epsilons

@@ -54,7 +54,7 @@ def _number(value: float, row: EstimateRow) -> str:
 
 
 def _possible(row: EstimateRow) -> tuple[float, float]:
-    """Between which numbers it must be: a count, or a rate; a difference and a mean need not."""
+    """The numbers between which an estimate must be: a count or a rate has such, a mean has not."""
     differs = not np.isnan(row.p) or row.of.startswith(CHANGE)
     if row.answer == _RATE and not differs:
         return 0.0, 1.0
@@ -77,7 +77,7 @@ def _limit(limit: float, row: EstimateRow) -> str:
 
 
 def interval_text(row: EstimateRow) -> str:
-    """From limit to limit; empty where neither is known."""
+    """An interval in words, from limit to limit; empty where neither is known."""
     if np.isnan(row.upper) and np.isnan(row.lower):
         return ""
     if np.isnan(row.upper):
@@ -102,7 +102,7 @@ def gap_text(row: EstimateRow) -> str:
 
 
 def share_text(row: EstimateRow) -> str:
-    """In per cent, with one decimal, and more where few have the answer and many were asked."""
+    """A share in per cent, with a decimal, and more of a rare answer where many were asked."""
     if np.isnan(row.share):
         return ""
     spread = 50 * (row.share_upper - row.share_lower)

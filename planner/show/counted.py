@@ -88,7 +88,7 @@ def _contradictions(lines: Sequence[Contradiction]) -> list[str]:
 
 
 def collection_json(collection: Collection, estimates: Columns) -> Document:
-    """Everything of a collection."""
+    """The document of a collection: what was counted, what was left out, and the estimates."""
     # Machines get every file and report that is left out, where people read the first few.
     left_out = []
     for line in collection.contradictions:

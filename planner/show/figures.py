@@ -114,7 +114,7 @@ def chart(plan: object) -> Figure:
 
 
 def figure_of(plan: object) -> Chart | None:
-    """The same chart, before anything draws it; None if it has none."""
+    """The chart of a plan or result, before anything draws it; None if it has none."""
     draw = _CHARTS.get(type(plan))
     if draw is None:
         return None
@@ -455,7 +455,7 @@ def estimates_figure(rows: DataFrame) -> Chart:
 def distribution_figure(
     edges: ArrayLike, rows: DataFrame, smoothed: DataFrame
 ) -> Chart:
-    """Both curves of a number whose distribution was asked for.
+    """The two curves of a number whose distribution was asked for.
 
     ``rows`` of an estimates file are those up to the end of each cell but the last, of which the
     ``edges`` are the ends; ``smoothed`` those of the smoothed curve, the last up to the upper end.
@@ -616,7 +616,7 @@ def _bars_of(line: Line) -> dict[str, Any]:
 def _add_bars(
     figure: Figure, x: Sequence[Any], line: Line, across: str, along: str
 ) -> None:
-    """From limit to limit, with a gap after each, so that the legend shows a bar, too."""
+    """Add bars from limit to limit, a gap after each, so that the legend shows a bar, too."""
     positions: list[Any] = []
     ends: list[float | None] = []
     lower, upper = line.limits or ((), ())

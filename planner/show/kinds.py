@@ -78,7 +78,7 @@ class KindWords:
         return ""
 
     def answers(self, plan: QuestionPlan) -> str:
-        """For which answers that error holds."""
+        """The answers for which the error holds, in words."""
         question: Any = plan.question
         return _FOR[question.objective.kind]
 
@@ -268,7 +268,7 @@ WORDS = {
 
 
 def whose_answers(model: AnswerRateModel) -> str:
-    """For whose answers the error of a mean is predicted."""
+    """The people for whose answers the error of a mean is predicted, in words."""
     if model.any_answers:
         return "the least favourable answers"
     whose = "the worst of five means"
@@ -297,7 +297,7 @@ def objective_name(plan: QuestionPlan) -> str:
 
 
 def answers(plan: QuestionPlan) -> str:
-    """For which answers that error holds, and of whom it is an error where not all are asked."""
+    """The answers for which the error holds, in words, and the people asked where not all are."""
     text = words(plan).answers(plan)
     if plan.part.people < plan.part.everybody:
         text += f", among the {plan.part.people:,} people asked"
@@ -356,7 +356,7 @@ def within(gap: float) -> str:
 
 
 class _Proof(NamedTuple):
-    """Nothing ``among`` these has an error, ``what``, that is smaller by more than the gap."""
+    """A proof that nothing ``among`` these has an error, ``what``, smaller by more than the gap."""
 
     gap: float
     among: str
@@ -616,7 +616,7 @@ def round_blocks(question: QuestionPlan, *, details: bool) -> list[Block]:
 
 
 def related_blocks(question: QuestionPlan) -> list[Block]:
-    """Of a joint question: the errors of table and margins, also asked apart; an association."""
+    """What a joint question tells: errors of table and margins, also asked apart; association."""
     related = question.fact(Related)
     if related is None:
         return []

@@ -68,7 +68,7 @@ _USUAL = 0.01  # what the people are counted for where no target is stated
 
 
 def plan_blocks(plan: SurveyPlan, *, details: bool = True) -> list[Block]:
-    """Everything that is shown of a planned survey, or what everybody is shown at least."""
+    """The blocks of a planned survey: all, or those that everybody is shown."""
     several = len(plan.questions) > 1
     blocks = survey_blocks(plan)
     for question in plan.questions:
@@ -234,7 +234,7 @@ def _details(question: QuestionPlan, advice: list[str]) -> list[Block]:
 
 
 def _moved(most: float | None) -> str:
-    """By how much one false report moves an estimate; empty if unknown."""
+    """How far one false report moves an estimate, in words; empty if unknown."""
     if most is None:
         return ""
     return reach_up(most)
@@ -661,7 +661,7 @@ def _levels(levels: ByLevel, in_round: str) -> Table:
 
 
 def _sharing(plan: SurveyPlan, allocation: Allocation) -> Table:
-    """Both designs beside each other: shares of the budgets, and shares of the people."""
+    """The table of both designs: shares of the budgets, and shares of the people."""
     some = allocation.some_each
     users = plan.survey.users
     columns = (

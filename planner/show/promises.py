@@ -152,7 +152,7 @@ def _of_hundred(probability: float) -> str:
 def beliefs_columns(
     names: Sequence[str], low: Array, high: Array
 ) -> tuple[Column, ...]:
-    """Between what an answer of each level may be held likely, rounded outwards."""
+    """The columns of beliefs: how likely an answer of each level may be held, rounded outwards."""
     return (
         column("an answer of", names),
         column("then at least", low, lambda x: f"{math.floor(x * 1e4) / 1e2:.2f} %"),
@@ -205,7 +205,7 @@ def _odds_change(between: str, most: str) -> str:
 
 
 def guessed_right(epsilon: float) -> int:
-    """Of 100 people, for how many a guess between two of a budget's answers is right at most.
+    """How many of 100 guesses between two answers with this budget are right at most.
 
     Whoever holds both for equally likely before a report, and odds of ``e^epsilon`` to 1 after it,
     is right with probability ``e^epsilon / (1 + e^epsilon)``; rounded up.
@@ -584,7 +584,7 @@ def of_hundred(share: float, rounding: str = ROUND_CEILING) -> str:
 
 
 def reach_up(people: float) -> str:
-    """By how many people a false report moves a count: never shown smaller than it is.
+    """The people by which a false report moves a count, as text: never smaller than it is.
 
     Examples
     --------

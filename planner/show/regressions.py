@@ -70,7 +70,7 @@ def _model_figure(row: Any) -> str:
 
 
 def _model_limits(row: Any) -> str:
-    """From the lower to the upper limit, in the same unit; an open one claims nothing."""
+    """The limits in words, in the unit of the estimate; an open one claims nothing."""
     if isnan(row.share):
         if isnan(row.lower) or isnan(row.upper):
             return _open_limits(row.lower, row.upper)
@@ -79,7 +79,7 @@ def _model_limits(row: Any) -> str:
 
 
 def _open_limits(lower: float, upper: float) -> str:
-    """Of which one side or both cannot be told."""
+    """Limits in words, of which one or both cannot be told."""
     if isnan(lower) and isnan(upper):
         return "not told"
     if isnan(lower):

@@ -101,7 +101,7 @@ def result_blocks(
     estimates: Columns,
     confidence: float,
 ) -> list[Block]:
-    """Everything of a result: the survey, what was counted, and each question under a heading."""
+    """The blocks of a result: the survey, what was counted, and each question under a heading."""
     blocks: list[Block] = [
         Heading(parameters.survey, level=1),
         *files_blocks(collection),
@@ -112,7 +112,7 @@ def result_blocks(
 
 
 def _drawn_sentence(parameters: Parameters) -> str:
-    """Of whom counts are, where each person answers some questions; else nothing."""
+    """The people whom counts are of, where each answers some questions; else empty."""
     drawing = parameters.drawing
     if drawing is None:
         return ""

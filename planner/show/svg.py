@@ -157,7 +157,7 @@ class _Axis(NamedTuple):
 
 
 def _axis(values: Sequence[Any], start: float, end: float, *, log: bool) -> _Axis:
-    """From ``start`` to ``end`` on the page: of names, which are equally far apart, or numbers."""
+    """An axis from ``start`` to ``end`` on the page, of numbers, or names equally far apart."""
     names = []
     for value in dict.fromkeys(values):
         if isinstance(value, str):

@@ -155,13 +155,13 @@ class EmpiricalPreferences(Description):
 
     @classmethod
     def file_keys(cls) -> list[str]:
-        """Its keys in a file, which may name another one."""
+        """The keys of a sample in a survey file, which may name another file."""
         return [*super().file_keys(), "file", "column"]
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, table: Json, info: ValidationInfo) -> Json:
-        """With the values of the file that a survey's file names, and of its column."""
+        """The table with the values of the file that it names, and of its column."""
         if type(table) is not dict or "file" not in table:
             return table
         # Which of the two would be planned for? A file that changed since would be
@@ -375,7 +375,7 @@ class SumsBySize:
 
     @classmethod
     def of(cls, size: Array | Whole, members: Array | Whole) -> SumsBySize:
-        """For so many members in sets of each size."""
+        """The sums for so many members in sets of each size."""
         # Sums from each size up, so that those of longer sets are one look-up.
         powers = members / size ** np.arange(3)[:, None]
         longer = np.cumsum(powers[:, ::-1], axis=1)[:, ::-1]

@@ -113,7 +113,7 @@ def _split(text: str, word: str) -> Iterator[str]:
 
 
 def _without_brackets(text: str) -> str:
-    """Without brackets around all of it."""
+    """The text without brackets around all of it."""
     plain = text.strip()
     while plain.startswith("(") and plain.endswith(")"):
         inside = plain[1:-1]

@@ -61,21 +61,21 @@ class Description(pydantic.BaseModel):
 
     @classmethod
     def file_keys(cls) -> list[str]:
-        """Its keys in a file."""
+        """The keys of the description in a survey file."""
         keys = []
         for name, field in cls.model_fields.items():
             keys.append(field.serialization_alias or name)
         return keys
 
     def replacing(self, **changes: object) -> Self:
-        """The same with other values of these fields, checked anew."""
+        """The description with other values of these fields, checked anew."""
         fields = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self)(**fields | changes)
 
     @pydantic.model_validator(mode="before")
     @classmethod
     def _plain(cls, table: Json) -> Json:
-        """Without what is blank; every key is known."""
+        """The table without what is blank; an unknown key is refused."""
         if type(table) is not dict:
             return table
         _know(table, cls, {})

@@ -76,7 +76,7 @@ def kinds_of_cells(budgets: Sequence[Sequence[float]]) -> Kinds | None:
 
 
 def pair_budgets(budgets: Sequence[Sequence[float]]) -> Array:
-    """Of all pairs of cells, ``(cells, cells)``; infinite on the diagonal.
+    """The budgets of all pairs of cells, ``(cells, cells)``, in nats; infinite on the diagonal.
 
     Of the parts in which two cells differ the smallest budget of an answer of theirs. None is
     above twice the smallest of all: by way of a third cell a pair has no more in any mechanism.

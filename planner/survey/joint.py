@@ -183,7 +183,7 @@ class Joint(Categorical):
 
     @property
     def answer_column(self) -> AnswerColumn:
-        """Its own columns where it states them, else those of its parts, joined."""
+        """The question's own columns where it states them, else those of its parts, joined."""
         column = super().answer_column
         # One column a part, unless its own columns are the cells, ticked.
         if not self.parts or (self.columns and len(self.columns) != len(self.parts)):
@@ -202,7 +202,7 @@ class Joint(Categorical):
 
     @property
     def together(self) -> tuple[AskedInJoint, ...]:  # type: ignore[override]
-        """Its parts."""
+        """The questions that are asked together: the parts."""
         return self.parts
 
 

@@ -131,7 +131,7 @@ class BaseQuestion(Description):
 
     @property
     def unit(self) -> str:
-        """Of its error: ``"people"``, or ``"units of the question"`` for a mean."""
+        """The unit of its error: ``"people"``, or ``"units of the question"`` for a mean."""
         return "units of the question" if self.of_mean else "people"
 
     def _check_file(self) -> None:

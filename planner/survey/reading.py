@@ -111,7 +111,7 @@ class AnswerFile:
 
     @property
     def said(self) -> str:
-        """As what it was read, and who was left out: once the blocks are read."""
+        """How the file was read, and who was left out, in words: once the blocks are read."""
         form = f"Read as: {self.table.form}, {counted(self.people, 'row')}"
         if self.decimal == ",":
             form += ", decimal commas"

@@ -41,7 +41,7 @@ class OpenedFile(NamedTuple):
 
 
 def counted(number: int, thing: str) -> str:
-    """So many things, in words.
+    """The number of things, in words.
 
     Examples
     --------

@@ -195,7 +195,7 @@ def _openpyxl_rows(path: Path, sheet_name: str | None) -> Iterator[Sequence[obje
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Without those of openpyxl: of colours and checks that no cell's value needs."""
+    """Hide openpyxl's warnings: of colours and checks that no cell's value needs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

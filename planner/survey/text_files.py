@@ -127,7 +127,7 @@ class _Transactions:
 
 
 def find_encoding(path: Path, stated: str | None) -> str:
-    """As stated, or by its mark, or the first of UTF-8 and Windows-1252 that all of it is."""
+    """The encoding: as stated, by its mark, or the first of UTF-8 and Windows-1252 that fits."""
     with path.open("rb") as file:
         start = file.read(3)
     named = stated

@@ -55,7 +55,7 @@ def cell_text(value: object) -> str:
 
 
 def _number_text(value: float) -> str:
-    """Without a mark of decimals if it is whole; empty if it is none."""
+    """The number as text: without a decimal mark if it is whole; empty for NaN."""
     if math.isnan(value):
         return ""
     if value.is_integer():
@@ -191,7 +191,7 @@ def _statistics_rows(path: Path, done: int) -> Iterator[list[str]]:
 def _read_statistics(
     path: Path, first: int, most: int
 ) -> tuple[dict[str, list[object]], Json]:
-    """So many rows, by their columns, and what is said about these."""
+    """The columns of at most so many rows, and what the file says about these."""
     form = _STATISTICS[path.suffix.lower()]
     try:
         import pyreadstat

@@ -218,11 +218,11 @@ class NumberGroup:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """All numbers, as reports carry them."""
+        """The group's numbers as text, as reports carry them."""
         return tuple(map(str, range(self.lower, self.upper + 1, self.step)))
 
     def table(self) -> dict[str, object]:
-        """As a survey file has it."""
+        """The group as a survey file has it."""
         table: dict[str, object] = {"kind": "number"}
         table |= {"lower": self.lower, "upper": self.upper}
         if self.step != 1:
@@ -318,7 +318,7 @@ def _number_group(name: str, values: dict[str, object] | NumberGroup) -> NumberG
 
 
 def _written_groups(groups: tuple[tuple[str, GroupValues], ...]) -> dict[str, object]:
-    """As a survey file has them."""
+    """The known groups as a survey file has them."""
     written: dict[str, object] = {}
     for name, values in groups:
         written[name] = values
@@ -366,7 +366,7 @@ def read_recoding(value: Json) -> tuple[tuple[str, str], ...]:
 def _written_columns(
     columns: tuple[str, ...] | tuple[tuple[str, str], ...],
 ) -> list[str] | dict[str, str]:
-    """As a file has them."""
+    """The columns as a survey file has them."""
     names = list[str]()
     table = dict[str, str]()
     for column in columns:
@@ -469,14 +469,14 @@ def text_of(value: object, key: str = "") -> str:
 
 
 def _number_text(number: float) -> str:
-    """Without a point where that is exact: below 1e15 every whole number reads back as itself."""
+    """The number without a point where that is exact: whole numbers below 1e15 read back."""
     if abs(number) < 1e15 and number.is_integer():
         return str(int(number))
     return repr(number)
 
 
 def _logarithm(epsilon: float) -> float:
-    """Of the whole number above 1 that is nearest to ``e^epsilon``; 0 if there is none."""
+    """The logarithm of the whole number above 1 nearest to ``e^epsilon``; 0 if there is none."""
     if epsilon >= _MOST_LOGARITHM:
         return 0.0
     whole = round(math.exp(epsilon))

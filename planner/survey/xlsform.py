@@ -375,7 +375,7 @@ def _answers(listed: str, choices: Mapping[str, Sequence[FormRow]]) -> dict[str,
 
 
 def _bounds(row: FormRow, whole: bool) -> Bounds:
-    """Those of the constraint, or of a range's parameters."""
+    """The bounds of the constraint, or of a range's parameters."""
     bounds = bounds_of(row.get("constraint", ""), whole)
     # Of a range, which states its ends; they come before what a constraint says.
     parameters = dict(_PARAMETER.findall(row.get("parameters", "")))

@@ -159,7 +159,7 @@ def _size(file: _Bytes) -> int:
 
 
 def _runs(process: _Process) -> bool:
-    """It is not waited for, so that its number, which is the group's, stays its own."""
+    """Whether a process runs; it is not waited for, so that its group's number stays its own."""
     return (
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     )

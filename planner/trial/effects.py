@@ -164,7 +164,7 @@ class KnownPeople:
         survey: Survey | None = None,
         reading: Reading | None = None,
     ) -> Self:
-        """From a file with a row a person, and a column of each question and group of the model.
+        """Read a file with a row a person, and a column of each question and group of the model.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ def _patterns(
 
 
 def _cells(counted: Mapping[tuple[Group, Code], int]) -> _Cells:
-    """From how many people have each pattern and answer."""
+    """The cells by how many people have each pattern and answer."""
     # In one order, so that a seed draws the same collections whatever order the file's
     # rows have.
     patterns = sorted({pattern for pattern, _ in counted})
@@ -395,7 +395,7 @@ class _QuestionTrial:
         known: KnownPeople,
         people: int | None,
     ) -> Self:
-        """Of one question of the model."""
+        """The trial of one question of the model."""
         law = parameters.question(question)
         cells = known.cells(question)
         outcomes = {}
@@ -568,7 +568,7 @@ def _bernoulli_variance(share: Array) -> Array:
 
 
 def _powers(trial: _QuestionTrial, fits: Mapping[str, _Fits]) -> Iterator[EffectPower]:
-    """Of each effect of a question, but for the constant."""
+    """The power of each effect of a question, but for the constant."""
     for outcome, fit in fits.items():
         in_file, _ = trial.direct(outcome, trial.cells.people)
         is_share = trial.asked_directly[outcome].is_share

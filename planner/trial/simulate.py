@@ -158,7 +158,7 @@ class Trial:
 
     @classmethod
     def _of_number(cls, planned: QuestionPlan, values: Array) -> Self:
-        """Of numbers, one a person, NaN for none."""
+        """The trial on numbers, one a person, NaN for none."""
         asked = SampleSize.of(values.size, planned)
         tried: dict[str, Tried] = {}
         for name, law in _laws(planned).items():
@@ -174,7 +174,7 @@ class Trial:
 
     @classmethod
     def _of_counts(cls, planned: QuestionPlan, answers: AnswerCounts) -> Self:
-        """Of answers that are listed."""
+        """The trial on answers that are listed."""
         question = planned.deployed
         asked = SampleSize.of(answers.users, planned)
         channel = planned.fact(Channel)
@@ -206,7 +206,7 @@ class Trial:
         return list(self._tried)
 
     def only(self, name: str) -> Self:
-        """The same trial of one of its mechanisms alone, by its name."""
+        """The trial of one of its mechanisms alone, by its name."""
         return replace(self, _tried={name: self._tried[name]})
 
     @property
@@ -288,7 +288,7 @@ class Trial:
         )
 
     def tables(self, rng: np.random.Generator) -> list[tuple[CrossTable, Array]]:
-        """Of a joint question the table of every two parts in one survey, and the true one.
+        """The table of every two parts of a joint question in one survey, and the true one.
 
         Every report is drawn, as what a report says of two cells goes together; none of more than
         a million people.

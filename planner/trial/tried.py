@@ -77,7 +77,7 @@ class OneSurvey:
 
 
 class CountsOfSurvey(NamedTuple):
-    """Of each answer how many people have it, and how many one survey estimates."""
+    """The people who have each answer, and how many one survey estimates."""
 
     truth: Array
     estimates: Estimates
@@ -155,7 +155,7 @@ class TriedCounts:
 
     @property
     def _share_asked(self) -> float:
-        """In all rounds together."""
+        """The share of the people who are asked, in all rounds together."""
         return self.asked.whole / self.asked.people
 
     @cached_property
@@ -288,13 +288,13 @@ class TriedOrdered:
 
     @cached_property
     def _directions(self) -> Array:
-        """Of which combinations of it the error is planned."""
+        """The combinations of shares whose error is planned, shape ``(k, answers)``."""
         scenarios = self.channel.scenarios
         return scenarios[0].directions if scenarios else np.eye(self._truth.size)
 
     @property
     def _scale(self) -> float:
-        """From shares to people; means stay in scores."""
+        """The factor from shares to people; 1 of means, which stay in scores."""
         return 1.0 if self.question.of_mean else float(self.asked.whole)
 
     @property
@@ -321,7 +321,7 @@ class TriedMean:
 
     @cached_property
     def predicted(self) -> float:
-        """To first order a mean's sampling error is that of the deviations, over who answers."""
+        """The squared error expected, where a mean's sampling error is that of the deviations."""
         deviations = self._answered - self._truth
         squares = np.square(deviations)
         sampling = self.asked.sampling_variance(deviations.sum(), squares.sum())

@@ -105,7 +105,7 @@ def _is_whole(document: Document) -> bool:
 
 
 def word_of(*documents: Document) -> str:
-    """Everything typed, in letters, digits, ``-`` and ``_``; without uploaded samples.
+    """The documents as one word of letters, digits, ``-`` and ``_``; without uploaded samples.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def _unpacked(word: str) -> Any:
 
 
 def _without_files(value: Any) -> Any:
-    """Without what an address must not hold; labels and groups go by names of people's own."""
+    """A value without what an address must not hold; labels and groups have people's own names."""
     match value:
         case dict():
             kept = {}

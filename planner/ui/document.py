@@ -67,7 +67,7 @@ class TableCell(NamedTuple):
 
     @property
     def short_label(self) -> str:
-        """Its label in a sentence, without what stands in parentheses."""
+        """The label in a sentence, without what stands in parentheses."""
         return self.label.split(" (")[0]
 
 

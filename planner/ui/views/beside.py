@@ -164,7 +164,7 @@ def _odds(plan: QuestionPlan) -> None:
 
 
 def _odds_apart(plan: QuestionPlan) -> None:
-    """The same of a scale or a number: two of its answers beside each other."""
+    """Show the odds of a scale or a number: two of its answers beside each other."""
     names = list(drawn_by(plan))
     if not names:
         return
@@ -177,7 +177,7 @@ def _odds_apart(plan: QuestionPlan) -> None:
 
 
 def _answer(slot: Any, label: str, names: list[str], start: str) -> str:
-    """One of some answers or levels, chosen where there are several."""
+    """The answer or level that is chosen, where there are several."""
     if len(names) == 1:
         return start
     key = f"m-answer-{hash(tuple(names))}-{label}"

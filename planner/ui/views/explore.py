@@ -313,7 +313,7 @@ def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, float, float]]:
 
 
 def _chosen(label: str, options: list[str], plan: QuestionPlan) -> str:
-    """One of a few, kept for each question."""
+    """The option that is chosen, kept for each question."""
     name = f"x-{label}-{plan.question.kind}-{plan.name}"
     if session().typed.get(name) not in options:
         session().typed.pop(name, None)

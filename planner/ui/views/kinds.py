@@ -156,7 +156,7 @@ def choose_anchor(document: Document, question: Document) -> None:
 
 
 def anchor_fields(question: Document, number: int) -> None:
-    """Of which question it is the anchor, and which answer to it is true of everybody."""
+    """Ask whose anchor a question is, and which answer to it is true of everybody."""
     st.caption(
         "It is asked like another question, but of something of which you know what is true: its "
         "result shows how many people attend. It spends no budget. Give it words of its own under "

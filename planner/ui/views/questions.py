@@ -313,7 +313,7 @@ def _take_kind(question: Document, number: int, kind: str) -> None:
 
 
 def _together(number: int) -> None:
-    """With which other questions one report answers this one."""
+    """Ask with which other questions one report answers this one."""
     document = session().document
     joint = joint_of(document)[number]
     names = names_of(document)

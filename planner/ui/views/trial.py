@@ -301,7 +301,7 @@ def _column(path: Path, question: Question, reading: Reading) -> AnswerColumn:
 
 
 def _marked(column: AnswerColumn) -> AnswerColumn:
-    """With what is typed of its cells: ticks, what stands for an answer, what for none."""
+    """The column with what is typed of its cells: ticks, what stands for an answer or for none."""
     keys = ["recode", "missing"]
     if column.ticked:
         keys = ["ticks", "unticked", *keys]
