@@ -80,7 +80,7 @@ class Certificate:
     def of(
         cls, value: float, bound: float, over: str, solved: float | None = None
     ) -> Certificate:
-        """Of an answer's error and a bound; no error is below 0.
+        """The certificate of an answer's error and a bound; no error is below 0.
 
         An error below its bound is one whose digits are used up.
         """
@@ -135,7 +135,7 @@ class TwoChances(_Solved):
 
     @property
     def least_b(self) -> Array:
-        """As ``b``, which is the same whatever the other answer is."""
+        """The probability ``b``, which is the same whatever the other answer is."""
         return self.b
 
     @property
@@ -339,7 +339,7 @@ class SubsetDesign(_Solved):
         return self._errors(np.ones(self.policy.size))
 
     def _errors(self, weights: Array) -> Array:
-        """The same, an item's error weighted by its level."""
+        """The errors by level, an item's error weighted by its level."""
         other, same = self.variances
         total = np.bincount(self.groups, weights * self.policy.item_counts)
         return (other @ total)[self.groups] + weights * (same - np.diag(other))[
@@ -395,7 +395,7 @@ class SubsetDesign(_Solved):
 
     @property
     def pair_losses(self) -> Array:
-        """As of a table; 0 for a level with a single item, which has no pair."""
+        """The losses of pairs, as of a table; 0 for a level with a single item: it has no pair."""
         losses = self.types.pair_losses
         return np.where(np.isnan(losses), 0.0, losses)[np.ix_(self.groups, self.groups)]
 
@@ -613,7 +613,7 @@ class Channel:
         )
 
     def _errors(self, scenarios: Sequence[Scenario]) -> list[float]:
-        """As :meth:`error`, of many scenarios: what shared directions say is computed once.
+        """The errors of many scenarios, see :meth:`error`: shared directions are computed once.
 
         Under directions ``F`` a report counts ``|F T_y|^2``, of which ``|F w_x|^2`` is known.
         """

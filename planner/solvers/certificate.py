@@ -201,7 +201,7 @@ def _proven_bound(tangent: _Tangent, multipliers: Array, box: Array) -> float:
 
 
 def _reduced_cost_size(tangent: _Tangent, multipliers: Array) -> Array:
-    """Of each reduced cost the size of its terms, times their number: what rounding scales with."""
+    """The size of each reduced cost's terms, times their number: what rounding scales with."""
     terms = np.bincount(tangent.matrix.indices, minlength=tangent.cost.size) + 3
     size = abs(tangent.cost) + abs(tangent.matrix).T @ multipliers
     return np.asarray((terms * size)[:-1])

@@ -345,7 +345,7 @@ def unbiased(estimator: Array, workload: Array, matrix: Array) -> Array:
 
 
 def _excess(channel: Channel) -> float:
-    """By which share the worst kept cap is exceeded, at most; negative if none is."""
+    """The share by which the worst kept cap is exceeded, at most; negative if none is."""
     capped = [scenario for scenario in channel.scenarios if scenario.cap]
     return max(
         (channel.error(scenario) / (scenario.cap or 1) - 1 for scenario in capped),

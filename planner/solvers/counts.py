@@ -115,7 +115,7 @@ class DesignProblem:
 
     @property
     def turn(self) -> Array:
-        """Of the level means' block: the numbers in its place are ``turn' u``, shape ``(t, t)``.
+        """The turn of the level means' block, ``(t, t)``: the numbers in its place are ``turn' u``.
 
         At small budgets ``u`` is nearly ``sqrt(f)`` for every type, and a matrix of its products
         would leave the differences half of the digits. So their first number is ``sqrt(f) . u``,
@@ -236,11 +236,11 @@ class Boxes(NamedTuple):
     high: Whole
 
     def chosen(self, which: Flags | slice) -> Boxes:
-        """Some of them."""
+        """The boxes that are chosen."""
         return Boxes(self.window[which], self.low[which], self.high[which])
 
     def joined(self, others: Boxes) -> Boxes:
-        """These, then the others."""
+        """The boxes, then the others."""
         return Boxes(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
 
 
@@ -304,7 +304,7 @@ class Counts:
         return np.column_stack([window, counts])
 
     def _beside(self, types: Whole) -> Whole:
-        """These, and those of which one level has an item more or less on the high side."""
+        """The types, and those of which one level has an item more or less on the high side."""
         (low, high) = self.problem.windows
         m = self.problem.item_counts
         neighbours = [types]
@@ -357,7 +357,7 @@ class Priced:
 
     @property
     def every(self) -> Boxes:
-        """All types: a box for every window."""
+        """The boxes of all types: one for every window."""
         windows = np.arange(len(self.gap))
         return Boxes(
             windows, 0 * self.gap.astype(np.int64), np.where(self.gap > 0, self.m, 0)

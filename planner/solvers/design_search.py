@@ -242,7 +242,7 @@ class _Asked(NamedTuple):
         )
 
     def chosen(self, levels: Flags) -> _Asked:
-        """Of these levels alone, of a rule by level."""
+        """What is asked of these levels alone, of a rule by level."""
         policy = self.policy
         rule = policy.rule.mapped(lambda budgets: budgets[levels])
         few = PrivacyPolicy(policy.epsilons[levels], policy.item_counts[levels], rule)
@@ -459,7 +459,7 @@ def _bound(asked: _Asked, levels: Whole, close: float) -> Relaxed:
 
 
 def coarser(asked: _Asked) -> Whole:
-    """Some two dozen groups of levels alike in what they cost, in weights and in people.
+    """The groups, some two dozen, of levels alike in what they cost, in weights and in people.
 
     Halved in turn is the group where one of these differs most, costly levels before others.
     """

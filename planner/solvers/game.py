@@ -51,12 +51,12 @@ class GameColumns(NamedTuple):
     key: NDArray[np.int64]
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> GameColumns:
-        """Some of them."""
+        """The columns at these places."""
         parts = tuple(part[which] for part in self.parts)
         return GameColumns(parts, self.people[which], self.sums[which], self.key[which])
 
     def joined(self, *others: GameColumns) -> GameColumns:
-        """All together, each once: these first."""
+        """The columns of all, each once: these first."""
         every = (self, *others)
         parts = tuple(
             np.vstack(blocks) for blocks in zip(*(c.parts for c in every), strict=True)

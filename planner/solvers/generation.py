@@ -61,12 +61,12 @@ class Oracle(Protocol):
         """Whether rough proofs cost less than fine ones, and so are worth one each."""
 
     def start(self) -> GameColumns:
-        """Some hundred that tell all symbols apart."""
+        """The columns to begin with: some hundred that tell all symbols apart."""
 
     def price(
         self, multipliers: Multipliers, columns: GameColumns, /
     ) -> tuple[GameColumns, float]:
-        """Those that exceed most, and the largest ratio seen; ``columns`` are those at hand."""
+        """The columns that exceed most, and the largest ratio seen; ``columns`` are at hand."""
 
     def prove(
         self, multipliers: Multipliers, doubt: float, /
@@ -209,7 +209,7 @@ class _Growth:
         return self._most(self.answer) - bound <= self.tolerance * bound
 
     def _most(self, answer: SaddlePoint) -> float:
-        """As its own; below what is proven it has lost its digits, and is off by as much."""
+        """The answer's upper end; where its value is below what is proven it is off by as much."""
         return answer.most + 2 * max(0.0, float(self.bounds[0]) - answer.value)
 
     def price(self, *, last: bool) -> bool:
@@ -273,7 +273,7 @@ class _Growth:
                 return over or self.enough
 
     def _prove_once(self) -> None:
-        """To a share of what is open, or of the tolerance."""
+        """Prove the centre to a share of what is open, or of the tolerance."""
         # Ratios are of the value and what is taken off it: small errors need more digits.
         doubt = _DOUBT * self.tolerance * self.answer.value
         if self.oracle.staged:
@@ -341,7 +341,7 @@ def _needed(
 def _heaviest(
     game: Game, columns: GameColumns, answer: SaddlePoint, most: float, close: float
 ) -> tuple[GameColumns, SaddlePoint]:
-    """Without the lightest columns, as long as the rest are good for a value of ``most``."""
+    """The heaviest columns: light ones go while the rest are good for a value of ``most``."""
     with suppress(ConvergenceError):  # fewer do not tell apart what is wanted
         while True:
             share = answer.weights * columns.sums.max(axis=1)

@@ -311,7 +311,7 @@ class Program:
 
     @property
     def asked(self) -> Program:
-        """The same, levels of importance 0 counting nothing: it may have no minimum."""
+        """The program in which levels of importance 0 count nothing: it may have no minimum."""
         coefficients = self.objective.coefficients(self.policy, 0.0)
         return replace(self, coefficients=coefficients)
 

@@ -78,7 +78,7 @@ class _Columns(NamedTuple):
     likelihoods: Array
 
     def take(self, which: Whole | Flags) -> _Columns:
-        """Some of them."""
+        """The columns at these places."""
         return _Columns(self.window[which], self.high[which], self.likelihoods[which])
 
 
@@ -166,7 +166,7 @@ def solve_many_answers(
 
 
 class _Search:
-    """From a coarse grid of answers to all of them, each finer grid beginning with the coarser."""
+    """The search from a coarse grid of answers to all, each grid beginning with the coarser one."""
 
     def __init__(self, policy: PrivacyPolicy, judged: Array) -> None:
         self.windows = windows_of(policy, np.arange(policy.size))
@@ -365,7 +365,7 @@ def _balanced(
 
 
 def _best_flips(windows: Windows, columns: _Columns, weights: _Weights) -> _Columns:
-    """For each column the set of largest charge over cover that differs by one run of answers.
+    """The set of largest charge over cover that differs from each column by one run of answers.
 
     Let ``delta`` be what each answer's likelihood changes by when its side does, and a run the
     answers from ``i`` up to, not including, ``j``. With ``G = alpha alpha'`` and sums ``S`` of
@@ -441,7 +441,7 @@ def _distinct(columns: _Columns) -> _Columns:
 
 
 def _not_among(columns: _Columns, others: _Columns) -> _Columns:
-    """Those that are not among the others."""
+    """The columns that are not among the others."""
     excluded = {key.tobytes() for key in _keys(others)}
     fresh = [key.tobytes() not in excluded for key in _keys(columns)]
     return columns.take(np.array(fresh, dtype=bool))
@@ -468,7 +468,7 @@ def _runs(size: int) -> Flags:
 
 
 def _grid_of(size: int, count: int) -> Whole:
-    """So many of the answers, evenly, the first and the last among them."""
+    """The places of ``count`` of the answers, evenly, the first and the last among them."""
     return np.rint(np.linspace(0, size - 1, count)).astype(np.int64)
 
 

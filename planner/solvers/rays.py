@@ -37,7 +37,7 @@ class Windows(NamedTuple):
 
 
 def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
-    """All windows of one component's levels, smallest value 0; superfluous ones are harmless.
+    """The windows of one component's levels, smallest value 0; superfluous ones are harmless.
 
     Under a matrix a level of one item has one end: of such levels alone, windows are rays.
 
@@ -91,7 +91,7 @@ def components_of(policy: PrivacyPolicy) -> list[NDArray[np.int64]]:
 
 
 def vertices(nodes: int, rows: dict[tuple[int, int], int]) -> list[Point]:
-    """All vertices of ``z_x - z_y <= rows[x, y]``, whole numbers, smallest coordinate 0.
+    """The vertices of ``z_x - z_y <= rows[x, y]``, whole numbers, smallest coordinate 0.
 
     Tight rows join nodes; a vertex is a point whose graph is connected. An edge raises a set of
     nodes that no tight row leaves, where it and the rest are each connected. Bounded edges connect

@@ -233,7 +233,7 @@ class _Point(NamedTuple):
     within: Array
 
     def moved(self, direction: _Point, length: float) -> _Point:
-        """So much of the way on."""
+        """The point at ``length`` times the direction."""
         return _Point(
             *(mine + length * step for mine, step in zip(self, direction, strict=True))
         )
@@ -405,7 +405,7 @@ class Forms:
         return forms
 
     def _inverse(self, point: _Point) -> Array:
-        """Of these matrices: moments of types, up to a factor."""
+        """The inverses of the forms at a point: moments of types, up to a factor."""
         inverse = np.linalg.inv(self._forms(point))
         transposed = self.substitution.transpose(0, 2, 1)
         return np.asarray(self.substitution @ inverse @ transposed)
@@ -595,7 +595,7 @@ class Forms:
         )
 
     def _of_windows(self, inverse: Array, mu: float) -> tuple[Array, Array, Array]:
-        """Of ``mu`` times the determinants: slopes by ``x`` and ``y``, minus second derivatives.
+        """The slopes by ``x`` and ``y`` of ``mu`` times the determinants, and minus curvature.
 
         Those by two of them, ``(k, c, c)``, and by ``S`` and one of them, ``(k, n, c)``: ``k``
         windows, ``n`` entries of ``S``, and ``c`` over the ``x`` and then the ``y``. A window's
@@ -702,7 +702,7 @@ class Forms:
         return Relaxed(bounds, people, mass, mean, varied, within, shared)
 
     def _moments(self, forms: Array) -> tuple[Array, Array, Array]:
-        """Of the best types of each window: mass up to a factor, and mean and covariance of ``u``.
+        """The mass of each window's best types, up to a factor, and ``u``'s mean and covariance.
 
         Where the bound is reached ``mu F^-1`` is ``sum_o (theta_o / w_o) (u_o, 1) (u_o, 1)'`` over
         the window's types, by stationarity in ``S``. Its corner is the mass; the rest, divided by
@@ -747,7 +747,7 @@ def _halved_products(vector: Array) -> Array:
 
 
 def _curvature(stack: Array, factors: Array) -> Array:
-    """Of the sum of ``f tr(Y X Y X)`` over matrices ``Y``, by entries of a symmetric ``X``."""
+    """The curvature of the sum of ``f tr(Y X Y X)`` over ``Y``, by entries of a symmetric ``X``."""
     t = stack.shape[1]
     i, j = _pairs(t)
     flat = stack.reshape(len(stack), -1)

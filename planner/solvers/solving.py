@@ -192,7 +192,7 @@ def _settled(program: Program, v: Array, proof: Proof) -> bool:
 
 
 def tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
-    """The same answer, made and proven tighter by a few Newton steps if it is not tight yet."""
+    """The answer, made and proven tighter by a few Newton steps if it is not tight yet."""
     best = v, proof
     for _ in range(3):
         if _settled(program, *best):

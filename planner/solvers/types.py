@@ -129,7 +129,7 @@ class OutputTypes:
 
     @property
     def _gap(self) -> Array:
-        """By how much the likelihoods of the two sides differ, shape ``(n, t)``."""
+        """How much the likelihoods of the two sides differ, shape ``(n, t)``."""
         return self.high - self.low
 
     @property
@@ -216,7 +216,7 @@ class OutputTypes:
         return information * np.outer(scale, scale), scale
 
     def _information(self, expected: Array) -> tuple[Array, Array]:
-        """On differences within levels, ``(t,)``, and each type's means, weighted, ``(t, n)``."""
+        """Information on differences within levels, ``(t,)``, and types' weighted means, ``(t, n)``."""
         m = self.item_counts
         share = self.weights / expected
         # In each type the sum over a level's items of (v - mean)^2 / (m - 1).

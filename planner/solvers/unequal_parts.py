@@ -80,7 +80,7 @@ def _spreads_of(
     others: int,
     values: tuple[float, float, float],
 ) -> Array:
-    """The same, of outputs with so many ``high`` cells in the ``others`` and ``special`` ones.
+    """The spreads of outputs with so many ``high`` cells in the ``others`` and ``special`` ones.
 
     ``values`` are the low and high value of the other groups, and the high one of the special
     group, whose low one is 1. For a number of high cells ``s_B + s_W`` is given, and ``s_W`` least
