@@ -61,7 +61,7 @@ class ShuffledGuarantee(WithDataFrame):
 
     @property
     def epsilon(self) -> float:
-        """The largest of all."""
+        """The largest epsilon of all pairs, in nats."""
         return float(np.nanmax(self.epsilons))
 
     @property

@@ -649,7 +649,7 @@ class OrderedKind(Kind[Ordinal, Channel]):
         return compared
 
     def total(self, part: Part[Ordinal], planned: Option) -> Option:
-        """Whatever the importance of answers."""
+        """The option with its total error, whatever the importance of answers."""
         question = part.asked
         channel = planned.law
         if question.of_mean:

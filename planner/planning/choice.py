@@ -158,7 +158,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
     def unsolved(
         self, part: Part[Categorical], options: tuple[Option, ...]
     ) -> list[Option]:
-        """What such a design beats."""
+        """The options that a design which is proven the best beats, solved now."""
         if not _only_design(options):
             return []
         return _all_but_designs(part)

@@ -370,7 +370,7 @@ class Priced:
     # -- the quadratic --------------------------------------------------------
 
     def _core(self, rho: float) -> Array:
-        """Second derivatives in the means."""
+        """The second derivatives in the means."""
         both = np.outer(self.rows, self.people)
         return 2 * self.square - rho * (both + both.T)
 

@@ -216,7 +216,7 @@ class OutputTypes:
         return information * np.outer(scale, scale), scale
 
     def _information(self, expected: Array) -> tuple[Array, Array]:
-        """Information on differences within levels, ``(t,)``, and types' weighted means, ``(t, n)``."""
+        """Information on differences within levels, ``(t,)``, and weighted means, ``(t, n)``."""
         m = self.item_counts
         share = self.weights / expected
         # In each type the sum over a level's items of (v - mean)^2 / (m - 1).

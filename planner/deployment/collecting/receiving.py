@@ -361,7 +361,7 @@ class Bounded(H11Protocol):  # type: ignore[misc]
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Forget a connection that is lost."""
         self._open.pop(self, None)
         self._late.cancel()
         super().connection_lost(exc)
