@@ -22,7 +22,9 @@ _LAST_STEP = 1e-10
 _LAST_STEP_OF_TESTS = 1e-5
 # On the scale of the logarithm of odds: shares of 1e-7 and less are told from 0 by no survey.
 _SEPARATED = 16.0
-_COLLINEAR = 1e-9  # singular values below this share of the largest
+# Singular values of a design, its columns of length 1, below this share of the largest: the
+# standard errors lose twice as many digits, and below it have fewer than three.
+_COLLINEAR = 3e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -272,7 +274,8 @@ def require_apart(names: Sequence[str], design: Array) -> None:
         values = np.linalg.svd(design[:, :size] / scale[:size], compute_uv=False)
         if size > len(design) or values[-1] <= _COLLINEAR * values[0]:
             name = names[size - 1]
-            reason = (
-                f"{name!r} follows from the terms before it, among those who reported"
+            reason = f"{name!r} follows, or nearly, from the terms before it, among those who reported"
+            remedy = (
+                "Leave it out; count a number from its middle, as I((age - 40)**2)."
             )
-            raise InputError.because("model", reason, "Leave it out.")
+            raise InputError.because("model", reason, remedy)

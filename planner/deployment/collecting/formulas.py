@@ -2,7 +2,8 @@
 
 A formula names what is modelled, ``~``, and covariates: declared groups, which are known of people
 and were not randomised. It is read by formulaic (Wilkinson's notation); it names variables and
-joins them by ``+``, ``:``, ``*`` and brackets, and runs no code.
+joins them by ``+``, ``:``, ``*`` and brackets. Of code it runs one form alone, a power of a number,
+``I(age**2)``, or of its distance from another, ``I((age - 40)**2)``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
@@ -20,6 +21,11 @@ from planner.mechanisms.outcomes import outcome_names
 # The word that stands for every answer of every question.
 EVERY_ANSWER = "answer"
 _FORMULA_FIX = 'Write it as "answer ~ age + region", with groups of the survey.'
+# How formulaic writes a power of a number, within I() or alone.
+_POWER = re.compile(r"(\(?)([A-Za-z_]\w*)((?: [-+] [0-9.]+\))?) \*\* ([2-9])")
+# Within these a formula is code.
+_CODE = re.compile(r"I\([^()]*(?:\([^()]*\)[^()]*)?\)|\{[^{}]*\}")
+_POWER_OF_A_TERM = re.compile(r"\b[A-Za-z_]\w*\s*(?:\*\*|\^)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,11 @@ def _variables(covariates: str, parameters: Parameters) -> tuple[str, ...]:
     from formulaic.errors import FormulaicError
     from formulaic.parser.types import Factor
 
+    # In this notation age**2 is age by age, which is age: nobody means that.
+    power_of_term = _POWER_OF_A_TERM.search(_CODE.sub("", covariates))
+    if power_of_term is not None:
+        allowed = "I(age**2) for a square: the power of a term is the term itself"
+        raise InputError("model", power_of_term[0], allowed, _FORMULA_FIX)
     try:
         # Only parsed, never evaluated: formulaic would run Python code in a formula.
         terms = list(cast("Any", Wilkinson(covariates)))
@@ -113,24 +124,58 @@ def _variables(covariates: str, parameters: Parameters) -> tuple[str, ...]:
             f"the formula {covariates.strip()!r} cannot be read: {what.rstrip('.')}"
         )
         raise InputError.because("model", reason, _FORMULA_FIX) from None
+    group_names = list(parameters.groups)
     names: set[str] = set()
     for term in terms:
         for factor in term.factors:
             if factor.eval_method is Factor.EvalMethod.LITERAL:
                 # A number such as 1 or 0 stands for the constant, and names nothing.
                 continue
-            # A factor of any other kind is code, which no formula of ours may run.
-            if factor.eval_method is not Factor.EvalMethod.LOOKUP:
-                allowed = "names of groups, joined by +, : and *"
+            if factor.eval_method is Factor.EvalMethod.LOOKUP:
+                names.add(factor.expr)
+                continue
+            # A factor of any other kind is code, of which a power alone may run; none
+            # where a group is called like the function.
+            taken = "I" in group_names
+            power = power_of(factor.expr)
+            if power is None or power.number not in parameters.numbers or taken:
+                allowed = (
+                    "names of groups, joined by +, : and *, or I(age**2) of a number"
+                )
                 raise InputError("model", factor.expr, allowed, _FORMULA_FIX)
-            names.add(factor.expr)
-    group_names = list(parameters.groups)
+            names.add(power.number)
     for name in sorted(names - set(group_names)):
         remedy = (
             "Declare groups in the survey: reports carry those of their parameters."
         )
         raise InputError.unknown("model", name, group_names, remedy)
     return tuple(name for name in group_names if name in names)
+
+
+class Power(NamedTuple):
+    """A power of a ``number``, as people read it: ``(age - 40)^2``."""
+
+    number: str
+    text: str
+
+
+def power_of(factor: str) -> Power | None:
+    """What a factor as formulaic writes it means, if it is a power of a number.
+
+    Examples
+    --------
+    >>> power_of("I((age - 40) ** 2)")
+    Power(number='age', text='(age - 40)^2')
+    >>> power_of("I(age ** 2)").text, power_of("I(log(age) ** 2)")
+    ('age^2', None)
+    """
+    inside = factor
+    if factor.startswith("I(") and factor.endswith(")"):
+        inside = factor[2:-1]
+    match = _POWER.fullmatch(inside)
+    if match is None or bool(match[1]) != bool(match[3]):
+        return None
+    return Power(match[2], f"{match[1]}{match[2]}{match[3]}^{match[4]}")
 
 
 def _outcomes(left: str, parameters: Parameters) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from planner.arrays import Array, Whole
 from planner.deployment.collecting.estimate_tables import ESTIMATE_COLUMNS, POPULATION
-from planner.deployment.collecting.formulas import Formula
+from planner.deployment.collecting.formulas import Formula, power_of
 from planner.deployment.collecting.reports import Group, Key
 from planner.deployment.collecting.weighting import GroupWeights
 from planner.deployment.parameters import Parameters
@@ -410,8 +410,11 @@ def _term(name: str) -> str:
     """The name of a design's column in words: ``region[T.south]:age`` is region = south x age."""
     parts = []
     for part in name.split(":"):
+        power = power_of(part)
         if part == "Intercept":
             parts.append(CONSTANT)
+        elif power is not None:
+            parts.append(power.text)
         else:
             parts.append(re.sub(r"\[(?:T\.)?(.*)\]$", r" = \1", part))
     return " x ".join(parts)

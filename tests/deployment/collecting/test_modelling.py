@@ -263,3 +263,100 @@ def test_from_a_survey_to_a_model_on_the_command_line(tmp_path):
     assert "Coefficients" not in page
     assert "Coefficients" in (tmp_path / "r.html").read_text()
     assert "region = south" in (tmp_path / "e.csv").read_text()
+
+
+@pytest.mark.parametrize("square", ["I(age**2)", "{age**2}", "I((age - 40)**2)"])
+def test_a_squared_number_follows_a_curve(parameters, square):
+    """Most are ill at forty: every figure within 6 standard errors, a false alarm of 1e-8 each."""
+
+    def share_at(age):
+        return 0.5 - 0.001 * (age - 40) ** 2
+
+    def ill_people(_region, age, rng):
+        share = share_at(age)
+        return rng.multinomial(6000, [share, 0.5 * (1 - share), 0.5 * (1 - share)])
+
+    by_group = collected(parameters, "health", ill_people, np.random.default_rng(12))
+    model = read_model(f"ill ~ age + {square}", "linear", parameters)
+    rows = model_rows(parameters, by_group, model)
+    coefficients = figures(rows, COEFFICIENT)
+    name = "(age - 40)^2" if "40" in square else "age^2"
+    curved = coefficients[name]
+    assert abs(curved.value + 0.001) < 6 * curved.standard_error
+    assert curved.value < -6 * curved.standard_error
+    predicted = figures(rows, PREDICTED)
+    for age in (30, 40, 50):
+        figure = predicted[f"age = {age}"]
+        assert abs(figure.value - share_at(age)) < 6 * figure.standard_error
+    # On average over these ages one more year changes nothing; a line alone has that slope, too,
+    # and misses the top by far.
+    (effect,) = figures(rows, EFFECT).values()
+    assert abs(effect.value) < 6 * effect.standard_error
+    straight = model_rows(
+        parameters, by_group, read_model("ill ~ age", "linear", parameters)
+    )
+    top = figures(straight, PREDICTED)["age = 40"]
+    assert share_at(40) - top.value > 6 * top.standard_error
+
+
+def test_a_square_with_a_group_is_a_curve_for_each(parameters):
+    def ill_people(region, age, rng):
+        share = 0.3 + (region == "south") * 0.0005 * (age - 40) ** 2
+        return rng.multinomial(6000, [share, 0.5 * (1 - share), 0.5 * (1 - share)])
+
+    by_group = collected(parameters, "health", ill_people, np.random.default_rng(13))
+    model = read_model("ill ~ region * I((age - 40)**2)", "logit", parameters)
+    rows = model_rows(parameters, by_group, model)
+    coefficients = figures(rows, COEFFICIENT)
+    assert abs(coefficients["(age - 40)^2"].value) < (
+        6 * coefficients["(age - 40)^2"].standard_error
+    )
+    both = coefficients["region = south x (age - 40)^2"]
+    assert both.value > 6 * both.standard_error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ill ~ age**2",
+        "ill ~ age + age^2",
+        "ill ~ I(region**2)",
+        "ill ~ I(age**2.5)",
+        "ill ~ I(age**12)",
+        "ill ~ I(age^2)",
+        "ill ~ poly(age, 2)",
+        "ill ~ I(__import__('os').getpid()**2)",
+        "ill ~ I(age**2 + region**2)",
+    ],
+)
+def test_what_is_no_power_of_a_number_is_refused(parameters, text):
+    with refused("model"):
+        read_model(text, "logit", parameters)
+
+
+def test_where_a_group_is_called_as_the_function_no_power_is_read():
+    survey = Survey("s", 50, QUESTIONS[:1], groups=(("I", AGES), ("age", AGES)))
+    parameters = survey_parameters(plan_survey(survey))
+    with refused("model"):
+        read_model("ill ~ I(age**2)", "logit", parameters)
+    assert read_model("ill ~ I + age", "logit", parameters).variables == ("I", "age")
+
+
+def test_a_power_that_digits_cannot_tell_apart_is_refused():
+    """Of years of birth the third power follows nearly from the others; not from the middle."""
+    years = NumberGroup(1920, 2004, step=4)
+    survey = Survey("s", 50_000, QUESTIONS[:1], groups=(("born", years),))
+    parameters = survey_parameters(plan_survey(survey))
+    law = parameters.question("health")
+    rng = np.random.default_rng(3)
+    by_group = {}
+    for value in parameters.groups["born"]:
+        counted = law.shape.draw_aggregate(np.array([300, 400, 300]), rng)
+        by_group[(value,)] = {("health", None): counted}
+    far = "ill ~ born + I(born**2) + I(born**3)"
+    with refused("model"):
+        model_rows(parameters, by_group, read_model(far, "linear", parameters))
+    near = "ill ~ born + I((born - 1960)**2) + I((born - 1960)**3)"
+    rows = model_rows(parameters, by_group, read_model(near, "linear", parameters))
+    everybody = figures(rows, PREDICTED)["everybody"]
+    assert abs(everybody.value - 0.3) < 6 * everybody.standard_error
