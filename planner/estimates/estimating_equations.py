@@ -274,7 +274,10 @@ def require_apart(names: Sequence[str], design: Array) -> None:
         values = np.linalg.svd(design[:, :size] / scale[:size], compute_uv=False)
         if size > len(design) or values[-1] <= _COLLINEAR * values[0]:
             name = names[size - 1]
-            reason = f"{name!r} follows, or nearly, from the terms before it, among those who reported"
+            reason = (
+                f"{name!r} follows, or nearly, from the terms before it, among those who "
+                "reported"
+            )
             remedy = (
                 "Leave it out; count a number from its middle, as I((age - 40)**2)."
             )

@@ -24,7 +24,7 @@ _FORMULA_FIX = 'Write it as "answer ~ age + region", with groups of the survey.'
 # How formulaic writes a power of a number, within I() or alone.
 _POWER = re.compile(r"(\(?)([A-Za-z_]\w*)((?: [-+] [0-9.]+\))?) \*\* ([2-9])")
 # Within these a formula is code.
-_CODE = re.compile(r"I\([^()]*(?:\([^()]*\)[^()]*)?\)|\{[^{}]*\}")
+_QUOTED_CODE = re.compile(r"I\([^()]*(?:\([^()]*\)[^()]*)?\)|\{[^{}]*\}")
 _POWER_OF_A_TERM = re.compile(r"\b[A-Za-z_]\w*\s*(?:\*\*|\^)")
 
 
@@ -110,7 +110,7 @@ def _variables(covariates: str, parameters: Parameters) -> tuple[str, ...]:
     from formulaic.parser.types import Factor
 
     # In this notation age**2 is age by age, which is age: nobody means that.
-    power_of_term = _POWER_OF_A_TERM.search(_CODE.sub("", covariates))
+    power_of_term = _POWER_OF_A_TERM.search(_QUOTED_CODE.sub("", covariates))
     if power_of_term is not None:
         allowed = "I(age**2) for a square: the power of a term is the term itself"
         raise InputError("model", power_of_term[0], allowed, _FORMULA_FIX)
@@ -152,20 +152,20 @@ def _variables(covariates: str, parameters: Parameters) -> tuple[str, ...]:
     return tuple(name for name in group_names if name in names)
 
 
-class Power(NamedTuple):
+class PowerTerm(NamedTuple):
     """A power of a ``number``, as people read it: ``(age - 40)^2``."""
 
     number: str
     text: str
 
 
-def power_of(factor: str) -> Power | None:
+def power_of(factor: str) -> PowerTerm | None:
     """What a factor as formulaic writes it means, if it is a power of a number.
 
     Examples
     --------
     >>> power_of("I((age - 40) ** 2)")
-    Power(number='age', text='(age - 40)^2')
+    PowerTerm(number='age', text='(age - 40)^2')
     >>> power_of("I(age ** 2)").text, power_of("I(log(age) ** 2)")
     ('age^2', None)
     """
@@ -175,7 +175,7 @@ def power_of(factor: str) -> Power | None:
     match = _POWER.fullmatch(inside)
     if match is None or bool(match[1]) != bool(match[3]):
         return None
-    return Power(match[2], f"{match[1]}{match[2]}{match[3]}^{match[4]}")
+    return PowerTerm(match[2], f"{match[1]}{match[2]}{match[3]}^{match[4]}")
 
 
 def _outcomes(left: str, parameters: Parameters) -> Iterator[tuple[str, str]]:
