@@ -105,7 +105,8 @@ class Readers:
 
     def app(self, path, question, options):
         self.reading = options
-        answers, _ = trial.read_answers(question, path.name, path.read_bytes())
+        content = path.read_bytes()
+        answers, _ = trial.read_answers(question, path.name, content, options)
         return answers, self.said[-1]
 
     def every(self, path, question, options):

@@ -168,3 +168,41 @@ def test_a_survey_that_is_too_large_or_wrong_is_not_tried(questions):
     app = open_page("trial", questions)
     assert "Mend this" in words(app)
     assert "Run the simulation" not in [button.label for button in app.button]
+
+
+def test_a_model_of_the_answers_says_how_surely_its_effects_would_show():
+    """A difference of 30 points among 2,000 people: told apart; one of 1 point: hardly."""
+    document = example_document("health")
+    document["survey"] |= {"users": "2000", "groups": {"region": ["north", "south"]}}
+    question = document["question"][0]
+    question["level"] = [
+        {"name": "severe", "epsilon": "2", "items": "HIV"},
+        {"name": "common", "epsilon": "3", "items": "flu"},
+    ]
+    app = open_page("trial", survey=word_of(document))
+    assert "A model of the answers" not in words(app)  # made-up people have no groups
+    north = b"HIV,north\n" * 200 + b"flu,north\n" * 800
+    south = b"HIV,south\n" * 500 + b"flu,south\n" * 500
+    upload(app, "c.csv", b"diagnosis,region\n" + north + south)
+    assert "A model of the answers" in words(app)
+    by_label(app.text_input, "Collections").set_value("40").run()
+    by_label(app.text_input, "Model").set_value("HIV ~ region").run()
+    assert "HIV ~ region: 40 collections" in words(app)
+    effects, _ = [table for table in tables(app) if "told apart" in table]
+    assert effects["of"][0] == "region: south against north"
+    assert effects["told apart"][0].startswith("100.0")
+    assert effects["without privacy"][0] == "30 %"
+    by_label(app.text_input, "People drawn").set_value("50").run()
+    assert "50 people drawn from its rows" in words(app)
+    effects, _ = [table for table in tables(app) if "told apart" in table]
+    assert not effects["told apart"][0].startswith("100.0")
+    by_label(app.text_input, "Model").set_value("HIV ~ age").run()
+    assert "model is 'age' but must be one of region" in words(app)
+    by_label(app.text_input, "Collections").set_value("1").run()
+    assert "collections is '1'" in words(app)
+
+
+def test_without_groups_no_model_is_asked_for():
+    app = open_page("trial")
+    upload(app, "c.csv", b"diagnosis\nHIV\nanemia\n")
+    assert "A model of the answers" not in words(app)

@@ -10,10 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
+from planner.deployment.collecting.formulas import read_model
+from planner.deployment.parameters import survey_parameters
 from planner.errors import InputError
 from planner.laws.levels import folded
+from planner.patience import still_wanted
 from planner.planning.datasets import KnownAnswers, read_known
+from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
+from planner.show.effects import power_blocks
 from planner.show.others import (
     about_trial,
     beside_truth,
@@ -26,6 +31,7 @@ from planner.survey.numeric import Numeric
 from planner.survey.questions import QUESTIONS, Question
 from planner.survey.tables import SUFFIXES, Reading, open_table
 from planner.survey.values import read_count, read_share
+from planner.trial.effects import KnownPeople, ModelPower, effect_power
 from planner.trial.made_up import made_up_answers, made_up_numbers, shapes_of
 from planner.trial.simulate import Simulated, Trial
 from planner.ui import render
@@ -38,6 +44,8 @@ from planner.ui.working import looked_at, remembered
 
 _TRIED = [kind for kind, question in QUESTIONS.items() if question.locally_private]
 _MOST_RUNS = 1000
+_COLLECTIONS = 200  # of a model: a power of 80 % is then known to 3 points
+_MOST_COLLECTIONS = 1000
 _MOST_PASTED_ITEMS = 200_000
 _MOST_USERS = 10_000_000
 _MOST_NUMBERS = 1_000_000  # of which each person has one of their own
@@ -53,6 +61,14 @@ _OPTIONS = {
     "skip_rows": "Rows above the header",
 }
 _TAKE_PLACES = "Answers that no level lists take the places of levels without a list"
+
+
+class _AnswerData(NamedTuple):
+    """What was uploaded or pasted, and how it is read."""
+
+    name: str
+    content: bytes
+    reading: Reading
 
 
 class _Settings(NamedTuple):
@@ -77,11 +93,30 @@ def page() -> None:
         st.info("A question that is asked in two rounds cannot be tried here.")
         return
     with render.complaint():
-        answers, fingerprint = known_answers(plan)
-        if answers is not None:
-            key = ("trial", plan, fingerprint)  # the same as long as neither changes
-            trial = remembered(key, lambda: Trial.of(plan, answers))
-            _run(_settings(trial))
+        source = kept_item(
+            st.segmented_control,
+            "Answers",
+            "t-source",
+            "generate",
+            options=_SOURCES,
+            required=True,
+        )
+        data = None
+        if source == "generate":
+            answers, fingerprint = _generated(plan)
+        else:
+            data = _given(plan, source)
+            if data is None:
+                return
+            answers, fingerprint = read_answers(
+                plan.question, data.name, data.content, data.reading
+            )
+        key = ("trial", plan, fingerprint)  # the same as long as neither changes
+        trial = remembered(key, lambda: Trial.of(plan, answers))
+        _run(_settings(trial))
+    if data is not None and result.plan is not None and result.plan.survey.groups:
+        with render.complaint():
+            _model(result.plan, data)
 
 
 def _settings(trial: Trial) -> _Settings:
@@ -158,39 +193,76 @@ def _show(settings: _Settings, results: tuple[Simulated, ...]) -> None:
         render.render(beside_truth(table, truth))
 
 
+def _model(plan: SurveyPlan, data: _AnswerData) -> None:
+    """How surely collections of the file's people would show the effects of a model."""
+    render.section("A model of the answers")
+    left, middle, right = st.columns([2, 1, 1])
+    groups = [name for name, _ in plan.survey.groups]
+    what_it_is = (
+        "A regression on known groups, which have a column in the file: an answer, a question, or "
+        "answer for all of them, then ~ and groups."
+    )
+    text = kept_item(
+        left.text_input,
+        "Model",
+        "t-model",
+        "",
+        placeholder=f"answer ~ {' + '.join(groups)}",
+        help=what_it_is,
+    )
+    drawn = kept_item(
+        middle.text_input,
+        "People drawn",
+        "t-model-people",
+        "",
+        placeholder="those of the file",
+        help="So many from the rows for each collection, not all rows.",
+    )
+    number = kept_item(
+        right.text_input, "Collections", "t-collections", str(_COLLECTIONS)
+    )
+    if not text.strip():
+        return
+    collections = read_count(number, 2, _MOST_COLLECTIONS, argument="collections")
+    people = None
+    if drawn.strip():
+        people = read_count(drawn, 2, argument="people drawn")
+
+    def make() -> ModelPower:
+        parameters = survey_parameters(plan)
+        formula = read_model(text, "logit", parameters)
+        with as_file(data.name, data.content) as path:
+            known = KnownPeople.read(
+                parameters, path, formula, plan.survey, data.reading
+            )
+        return effect_power(
+            parameters,
+            known,
+            formula,
+            np.random.default_rng(1),
+            collections=collections,
+            people=people,
+            progress=still_wanted,
+        )
+
+    content = hashlib.sha256(data.content).hexdigest()
+    key = ("model", plan, text, collections, people, content, data.reading)
+    power = remembered(key, make)
+    render.render(power_blocks(power))
+
+
 # The answers
 
 
-def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
-    """Generate or read answers to a planned question; of a number one a person, NaN for none.
-
-    Returns
-    -------
-    tuple
-        The answers, ``None`` until there are some, and a fingerprint that differs where they do.
-
-    Raises
-    ------
-    PlannerError
-        They are too many to simulate, or the file is not right.
-    """
-    source = kept_item(
-        st.segmented_control,
-        "Answers",
-        "t-source",
-        "generate",
-        options=_SOURCES,
-        required=True,
-    )
-    if source == "generate":
-        return _generated(plan)
+def _given(plan: QuestionPlan, source: str) -> _AnswerData | None:
+    """What is pasted or uploaded; None, and what to do, until there is something."""
     if source == "paste":
         label = "Rows, the first with the names of the columns"
         text = kept_item(st.text_area, label, "t-pasted", "", height=160)
         if not text.strip():
             st.info("Paste answers to begin, such as columns of a spreadsheet.")
-            return None, ""
-        return read_answers(plan.question, "pasted.csv", text.encode())
+            return None
+        return _AnswerData("pasted.csv", text.encode(), _reading())
     what_it_is = (
         "A person a row, in a column of answers: text with any delimiter, JSON lines, Parquet "
         "or Excel. Or transactions (.dat, .data, .txt): a person's items on each line."
@@ -201,8 +273,8 @@ def known_answers(plan: QuestionPlan) -> tuple[KnownAnswers | None, str]:
     file = st.file_uploader("Answers", list(SUFFIXES), key=key, help=what_it_is)
     if file is None:
         st.info("Upload answers to begin.")
-        return None, ""
-    return read_answers(plan.question, file.name, file.getvalue())
+        return None
+    return _AnswerData(file.name, file.getvalue(), _reading())
 
 
 def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
@@ -243,10 +315,12 @@ def _generated(plan: QuestionPlan) -> tuple[KnownAnswers, str]:
 
 
 def read_answers(
-    question: Question, name: str, data: bytes
+    question: Question, name: str, data: bytes, reading: Reading
 ) -> tuple[KnownAnswers, str]:
-    """The answers in a file; remembered for this session only, as they may be sensitive."""
-    reading = _reading()
+    """The answers in a file, and a fingerprint that differs where they do.
+
+    They are remembered for this session only, as they may be sensitive.
+    """
     with as_file(name, data) as path:
         column = _marked(_column(path, question, reading))
         # By its content, since a file is often mended and uploaded again under its
