@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from planner.arrays import Array
+from planner.arrays import Array, Flags, Whole
 from planner.errors import ConvergenceError, InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Certificate, Channel, Scenario, nearest_unbiased
@@ -26,6 +26,7 @@ _NEGLIGIBLE = 1e-9  # share of all reports below which an output is left out
 _MOST_MISSING = 1e-3
 _BLANK = 2.0**-50  # of a report that says nothing: no rounding of a row's sum is larger
 _SECONDARY = 1e-8  # weight of directions that no scenario looks at
+_RAISE_CAPS = "Raise the caps, or the budgets."
 
 
 @one_thread
@@ -63,62 +64,80 @@ def solve_channel(
     >>> round(channel.worst_error, 6), np.sort(channel.matrix).round(6).tolist()
     (0.75, [[0.25, 0.75], [0.25, 0.75]])
     """
+    _require_few_connected(policy)
+    table = np.atleast_2d(np.array(workload, dtype=np.float64))
+    problem = ChannelProblem(policy, table, scenarios)
+    oracle = Ends(problem, windows_of(policy, np.arange(policy.size)))
+    asked_game = None
+    if asked is not None:
+        asked_game = problem.seen_in(table, scenarios, np.asarray(asked))
+    generated = generate(problem.game, oracle, tolerance, asked_game)
+    sums = generated.answer.weights @ generated.columns.sums
+    is_capped = not problem.game.free.all()
+    if is_capped and np.abs(sums - 1).max() > _MOST_MISSING:
+        # The price of a cap grew without end.
+        raise InfeasibleError("The caps cannot be kept", _RAISE_CAPS)
+
+    matrix, estimators = _mechanism(policy, table, scenarios, problem, generated)
+    names = wanted_names
+    if not names:
+        names = [f"number {j + 1}" for j in range(len(table))]
+    channels = []
+    for estimator in estimators:
+        channels.append(
+            Channel(policy, table, tuple(names), matrix, estimator, tuple(scenarios))
+        )
+    most_excess = 10 * tolerance
+
+    def preference(channel: Channel) -> tuple[bool, float]:
+        return _excess(channel) > most_excess, channel.worst_error
+
+    best = min(channels, key=preference)
+    excess = _excess(best)
+    if excess > most_excess:
+        reason = f"The caps cannot be kept: one is exceeded by {100 * excess:.1f} %"
+        raise InfeasibleError(reason, _RAISE_CAPS)
+    certificate = Certificate.of(
+        best.worst_error,
+        bound=float(generated.bound) * problem.unit,
+        over=claim(scenarios),
+        solved=float(generated.solved) * problem.unit,
+    )
+    return replace(best, certificate=certificate)
+
+
+def _require_few_connected(policy: PrivacyPolicy) -> None:
+    """InputError unless there are few symbols, and finite budgets connect all of them."""
     if not 2 <= policy.size <= MOST_ANSWERS:
         allowed = f"from 2 to {MOST_ANSWERS}"
         raise InputError("symbols", policy.size, allowed, "Group neighbours.")
     if len(components_of(policy)) > 1:
         remedy = "Give some pair between the unconnected symbols a finite budget."
-        raise InputError(
-            "rule", "inf between groups", "finite along some chain", remedy
-        )
-    table = np.atleast_2d(np.array(workload, dtype=np.float64))
-    question = ChannelProblem(policy, table, scenarios)
-    oracle = Ends(question, windows_of(policy, np.arange(policy.size)))
-    game = (
-        None if asked is None else question.seen_in(table, scenarios, np.asarray(asked))
-    )
-    generated = generate(question.game, oracle, tolerance, game)
-    answer = generated.answer
-    off = np.abs(answer.weights @ generated.columns.sums - 1).max() > _MOST_MISSING
-    if off and not question.game.free.all():  # the price of a cap grew without end
-        raise InfeasibleError(
-            "The caps cannot be kept", "Raise the caps, or the budgets."
-        )
-    column_estimates = question.column_estimates(generated)
-    live, weights = fewest(
-        question.moments(generated.columns, column_estimates).T, answer.weights
-    )
-    sums = generated.columns.sums[live]
-    matrix, kept = whole_columns(sums, weights, float(policy.bounds().min()))
-    estimators = [
-        best_estimator(table, scenarios, answer.multipliers.scenarios, matrix)
-    ]
-    if question.turn is not None:
+        allowed = "finite along some chain"
+        raise InputError("rule", "inf between groups", allowed, remedy)
+
+
+def _mechanism(
+    policy: PrivacyPolicy,
+    workload: Array,
+    scenarios: Sequence[Scenario],
+    problem: ChannelProblem,
+    generated: Generated,
+) -> tuple[Array, list[Array]]:
+    """``Pr[report | symbol]`` of few of the columns, and the estimators that may be the best."""
+    column_estimates = problem.column_estimates(generated)
+    moments = problem.moments(generated.columns, column_estimates)
+    few, weights = fewest(moments.T, generated.answer.weights)
+    smallest_budget = float(policy.bounds().min())
+    matrix, kept = whole_columns(generated.columns.sums[few], weights, smallest_budget)
+    sigma = generated.answer.multipliers.scenarios
+    estimators = [best_estimator(workload, scenarios, sigma, matrix)]
+    if problem.to_wanted is not None:
         # Right where a cap does not bind, and its directions have no multiplier.
-        estimators.append(
-            unbiased(question.turn @ column_estimates[live][kept].T, table, matrix)
-        )
-    names = tuple(wanted_names or (f"number {j + 1}" for j in range(len(table))))
-    channels = [
-        Channel(policy, table, names, matrix, estimator, tuple(scenarios))
-        for estimator in estimators
-    ]
-    channel = min(
-        channels,
-        key=lambda estimator: (
-            _excess(estimator) > 10 * tolerance,
-            estimator.worst_error,
-        ),
-    )
-    if _excess(channel) > 10 * tolerance:
-        reason = f"The caps cannot be kept: one is exceeded by {100 * _excess(channel):.1f} %"
-        raise InfeasibleError(reason, "Raise the caps, or the budgets.")
-    solved, bound = (
-        float(estimator) * question.unit
-        for estimator in (generated.solved, generated.bound)
-    )
-    certificate = Certificate.of(channel.worst_error, bound, claim(scenarios), solved)
-    return replace(channel, certificate=certificate)
+        of_reports = column_estimates[few][kept].T
+        estimator = unbiased(problem.to_wanted @ of_reports, workload, matrix)
+        estimators.append(estimator)
+    return matrix, estimators
 
 
 def claim(scenarios: Sequence[Scenario]) -> str:
@@ -126,75 +145,88 @@ def claim(scenarios: Sequence[Scenario]) -> str:
 
     With one population, or where everybody may have any answer, none does.
     """
-    anybody = all(
-        np.max(scenario.population) == 1 and not scenario.drawn
-        for scenario in scenarios
-    )
-    alike = all(
-        np.array_equal(scenario.directions, scenarios[0].directions)
-        for scenario in scenarios
-    )
-    capped = any(scenario.cap is not None for scenario in scenarios)
-    if capped or not (len(scenarios) == 1 or (anybody and alike)):
-        return "linear mechanisms"
-    return "mechanisms"
+    first = scenarios[0]
+    of_one_answer_each = True
+    for scenario in scenarios:
+        if scenario.cap is not None:
+            return "linear mechanisms"
+        is_one_answer = np.max(scenario.population) == 1 and not scenario.drawn
+        is_alike = np.array_equal(scenario.directions, first.directions)
+        of_one_answer_each &= bool(is_one_answer and is_alike)
+    if len(scenarios) == 1 or of_one_answer_each:
+        return "mechanisms"
+    return "linear mechanisms"
 
 
 class ChannelProblem:
     """A question as a game: errors in a ``unit`` that brings them near 1.
 
-    Directions that no scenario looks at are taken out of numbers that forms are about. ``turn``:
-    from the game's numbers to those wanted, where there are as many and forms differ.
+    A scenario ``s`` looks at its directions ``F_s`` with the form ``G_s = F_s' F_s``. If all forms
+    are the same, the game is about the numbers ``F W``; else about coordinates of ``W`` in the
+    space that all ``F_s`` span, and has the forms in these. ``to_wanted`` leads from the game's
+    numbers to those wanted, where there are as many and forms differ; else it is None.
     """
 
     def __init__(
         self, policy: PrivacyPolicy, workload: Array, scenarios: Sequence[Scenario]
     ) -> None:
         directions = [scenario.directions for scenario in scenarios]
-        squares = np.array([rows.T @ rows for rows in directions])
-        common = bool(
-            np.abs(squares - squares[0]).max() <= 1e-12 * np.abs(squares[0]).max()
-        )
-        _, sizes, seen = np.linalg.svd(np.vstack(directions[: 1 if common else None]))
-        seen = seen[: sizes.size][sizes > 1e-12 * sizes.max()]
-        forms = seen @ squares @ seen.T
-        inner = seen @ workload
+        squares = np.array([F.T @ F for F in directions])  # G_s
+        largest_difference = np.abs(squares - squares[0]).max()
+        are_alike = bool(largest_difference <= 1e-12 * np.abs(squares[0]).max())
+        if are_alike:
+            axes = _spanned(directions[0])
+        else:
+            axes = _spanned(np.vstack(directions))
+        forms = axes @ squares @ axes.T
+        numbers = axes @ workload
         self.populations = np.array([scenario.population for scenario in scenarios])
-        offsets = np.array(
-            [scenario.known(workload) + (scenario.cap or 0.0) for scenario in scenarios]
-        )
-        size = np.einsum("px,kpq,qx,kx->k", inner, forms, inner, self.populations)
+        # Of sum_x pi_s(x) w_x' G_s w_x, the largest: what W adds up to in a scenario.
+        sizes = np.einsum("px,kpq,qx,kx->k", numbers, forms, numbers, self.populations)
         # About the error of a number of size 1: that of randomised response.
-        hardness = float(1 + 1 / np.sinh(float(policy.bounds().min()) / 2) ** 2)
-        self.unit = hardness * float(size.max())
-        if common:
-            inner = directions[0] @ workload
-        free = np.array([float(scenario.cap is None) for scenario in scenarios])
-        part = (inner / np.sqrt(self.unit),)
-        self.game = Game(part, offsets / self.unit, free, None if common else forms)
-        square = not common and seen.shape[0] == seen.shape[1]
-        self.turn = seen.T * np.sqrt(self.unit) if square else None
+        smallest_budget = float(policy.bounds().min())
+        hardness = float(1 + 1 / np.sinh(smallest_budget / 2) ** 2)
+        self.unit = hardness * float(sizes.max())
+
+        offsets = []  # c_s + k_s
+        free = []
+        for scenario in scenarios:
+            offsets.append(scenario.known(workload) + (scenario.cap or 0.0))
+            free.append(float(scenario.cap is None))
+        if are_alike:
+            numbers = directions[0] @ workload
+        self.game = Game(
+            workload=(numbers / np.sqrt(self.unit),),
+            offsets=np.array(offsets) / self.unit,
+            free=np.array(free),
+            forms=None if are_alike else forms,
+        )
+        self.to_wanted: Array | None = None
+        if not are_alike and axes.shape[0] == axes.shape[1]:
+            self.to_wanted = axes.T * np.sqrt(self.unit)
 
     def seen_in(
         self, workload: Array, scenarios: Sequence[Scenario], directions: Array
     ) -> Game:
         """The game, the directions of all scenarios being others."""
-        offsets = [
-            replace(scenario, directions=directions).known(workload)
-            for scenario in scenarios
-        ]
-        part = directions @ workload / np.sqrt(self.unit)
+        offsets = []
+        for scenario in scenarios:
+            turned = replace(scenario, directions=directions)
+            offsets.append(turned.known(workload))
+        numbers = directions @ workload / np.sqrt(self.unit)
         return self.game._replace(
-            workload=(part,), offsets=np.array(offsets) / self.unit
+            workload=(numbers,), offsets=np.array(offsets) / self.unit
         )
 
     def columns(self, logs: Array) -> GameColumns:
         """Columns of these log values, each of mean 1, known by their place."""
         likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
         likelihoods /= likelihoods.mean(axis=1, keepdims=True)
-        people = likelihoods @ self.populations.T
         return GameColumns(
-            (likelihoods,), people, likelihoods, np.arange(len(logs))[:, None]
+            parts=(likelihoods,),
+            people=likelihoods @ self.populations.T,
+            sums=likelihoods,
+            key=np.arange(len(logs))[:, None],
         )
 
     def column_estimates(self, generated: Generated) -> Array:
@@ -204,101 +236,124 @@ class ChannelProblem:
         without forms. They are held fixed while columns are dropped: sums, expectations and errors
         are then linear in the columns' weights, and a few columns give the same.
         """
-        (part,) = generated.columns.parts
+        (u,) = generated.columns.parts
         multipliers = generated.answer.multipliers
         (alpha,) = multipliers.alpha
-        weighed = generated.columns.people * multipliers.scenarios
+        moved = u @ alpha  # alpha' u_o
+        weighed = generated.columns.people * multipliers.scenarios  # sigma_s P_os
         if self.game.forms is None:
-            return np.asarray(part @ alpha / weighed.sum(axis=1, keepdims=True))
-        forms = np.einsum("os,spq->opq", weighed, self.game.forms)
-        return np.asarray(np.linalg.solve(forms, (part @ alpha)[..., None])[..., 0])
+            w = weighed.sum(axis=1, keepdims=True)
+            return np.asarray(moved / w)
+        H = np.einsum("os,spq->opq", weighed, self.game.forms)
+        T = np.linalg.solve(H, moved[..., None])
+        return np.asarray(T[..., 0])
 
     def moments(self, columns: GameColumns, column_estimates: Array) -> Array:
-        """Linear in the columns' weights while their estimates stay: sums, numbers, errors."""
-        (part,) = columns.parts
-        people = columns.people
-        squares = people * np.square(column_estimates).sum(axis=1, keepdims=True)
-        if self.game.forms is not None:
-            squares = people * np.einsum(
-                "op,spq,oq->os", column_estimates, self.game.forms, column_estimates
-            )
-        expectations = np.einsum("op,om->opm", column_estimates, part).reshape(
-            len(part), -1
-        )
-        return np.hstack([part, expectations, squares])
+        """What is linear in the columns' weights while their estimates ``T_o`` stay.
+
+        A row a column: its values ``u_o``, its share ``T_o u_o'`` of the expectations, and of each
+        scenario's error ``P_os T_o' G_s T_o``.
+        """
+        (u,) = columns.parts
+        T = column_estimates
+        if self.game.forms is None:
+            squares = np.square(T).sum(axis=1, keepdims=True)
+        else:
+            squares = np.einsum("op,spq,oq->os", T, self.game.forms, T)
+        errors = columns.people * squares
+        expectations = np.einsum("op,om->opm", T, u)
+        return np.hstack([u, expectations.reshape(len(u), -1), errors])
+
+
+def _spanned(rows: Array) -> Array:
+    """Orthonormal rows that span what these rows span."""
+    _, sizes, axes = np.linalg.svd(rows)
+    axes = axes[: sizes.size]
+    return np.asarray(axes[sizes > 1e-12 * sizes.max()])
 
 
 class Ends:
     """Prices every end of every symbol's window: ``2^m`` columns a window, one of a ray.
 
-    What is found is moved inwards, what is priced is not: the bound is for the budgets themselves,
-    and no column found exceeds them.
+    Columns that join the game are moved inwards, those priced are not: the bound is for the
+    budgets themselves, and no column of the channel exceeds them.
     """
-
-    def __init__(self, question: ChannelProblem, windows: Windows) -> None:
-        self.question = question
-        (low, high) = windows
-        m = low.shape[1]
-        highs = (
-            np.arange(2**m)[:, None] >> np.arange(m) & 1
-        ) > 0  # every subset of the symbols
-        self.logs, first = [low], np.ones(len(low), dtype=bool)
-        if (low < high).any():
-            self.logs = [
-                np.where(highs, up, down) for down, up in zip(low, high, strict=True)
-            ]
-            # All if they are few, else those whose high symbols are neighbours, or all others.
-            changes = (highs != np.roll(highs, 1, axis=1)).sum(axis=1)
-            first = (changes <= 2) | (m <= _FEW_ANSWERS)
-        self.first = np.flatnonzero(first)
-        self.every = [question.columns(logs) for logs in self.logs]
 
     searched = True
     staged = False
 
+    def __init__(self, problem: ChannelProblem, windows: Windows) -> None:
+        self.problem = problem
+        low = windows.low
+        m = low.shape[1]
+        if (low == windows.high).all():
+            # Each window is a ray.
+            self.logs = [low]
+            is_first = np.ones(len(low), dtype=bool)
+        else:
+            subsets = np.arange(2**m)
+            digits = subsets[:, None] >> np.arange(m)
+            is_high = (digits & 1) > 0  # (subsets, symbols)
+            self.logs = []
+            for low_logs, high_logs in zip(low, windows.high, strict=True):
+                self.logs.append(np.where(is_high, high_logs, low_logs))
+            # All if they are few, else those whose high symbols are neighbours, or all others.
+            changes = (is_high != np.roll(is_high, 1, axis=1)).sum(axis=1)
+            is_first = (changes <= 2) | (m <= _FEW_ANSWERS)
+        self.first = np.flatnonzero(is_first)
+        self.every = [problem.columns(logs) for logs in self.logs]
+
     def start(self) -> GameColumns:
         """Rays, or runs of neighbours."""
-        return self._found([self.first] * len(self.logs))
+        return self._moved_inwards([self.first] * len(self.logs))
 
     def prove(
         self, multipliers: Multipliers, _: GameColumns | float = 0.0
     ) -> tuple[GameColumns, float]:
         """Exact, up to rounding that is charged."""
-        game = self.question.game
-        seen = [worst(game, multipliers, columns) for columns in self.every]
-        chosen = [exceeding.key[:, 0] for exceeding, _ in seen]
-        return worst(game, multipliers, self._found(chosen))[0], max(
-            ratio for _, ratio in seen
-        )
+        game = self.problem.game
+        ratios = []
+        chosen = []
+        for columns in self.every:
+            exceeding, ratio = worst(game, multipliers, columns)
+            ratios.append(ratio)
+            chosen.append(exceeding.key[:, 0])
+        news, _ = worst(game, multipliers, self._moved_inwards(chosen))
+        return news, max(ratios)
 
     price = prove
 
-    def _found(self, chosen: Sequence[NDArray[np.int64]]) -> GameColumns:
-        logs = [ends[which] for ends, which in zip(self.logs, chosen, strict=True)]
-        columns = self.question.columns(INWARD * np.vstack(logs))
+    def _moved_inwards(self, chosen: Sequence[Whole]) -> GameColumns:
+        """The columns of each window with these numbers, a little inside the budgets."""
+        logs = []
+        for of_window, numbers in zip(self.logs, chosen, strict=True):
+            logs.append(of_window[numbers])
+        columns = self.problem.columns(INWARD * np.vstack(logs))
         return columns._replace(key=0 * columns.key)
 
 
 def whole_columns(
     columns: Array, weights: Array, smallest_budget: float
-) -> tuple[Array, NDArray[np.bool_]]:
+) -> tuple[Array, Flags]:
     """``Pr[report | symbol]``, shape ``(m, outputs)``, rows summing to 1; which columns it has.
 
     The weighted columns sum to nearly 1. They are scaled down until what is missing is
     itself an allowed column; that is added to the most frequent output, and a sum
     of allowed columns is allowed.
+
+    After the factor ``1 - delta`` there is ``delta + (1 - delta) missing(x)``, of which two symbols
+    have at most the ratio ``1 + spread / delta``: ``delta`` is twice what keeps that below
+    ``e^smallest_budget``.
     """
     share = weights * columns.max(axis=1)
     kept = share > _NEGLIGIBLE * share.max()
     joint = (columns[kept] * weights[kept, None]).T
     sums = joint.sum(axis=1)
     if not np.abs(sums - 1).max() < _MOST_MISSING:
-        raise ConvergenceError(
-            "The outputs' probabilities do not sum to 1", "Use fewer symbols."
-        )
+        reason = "The outputs' probabilities do not sum to 1"
+        raise ConvergenceError(reason, "Use fewer symbols.")
     joint /= sums.max()
     missing = 1 - joint.sum(axis=1)
-    # After the factor 1 - delta, delta + (1 - delta) missing must keep the smallest budget.
     spread = float(np.ptp(missing)) + 1e-15
     delta = min(1.0, 2 * spread / np.expm1(smallest_budget) + _BLANK)
     joint *= 1 - delta
@@ -312,42 +367,43 @@ def best_estimator(
 ) -> Array:
     """The unbiased estimator of least weighted error for a channel, shape ``(p, outputs)``.
 
-    ``weights`` are those of the scenarios' errors; directions that no scenario looks at get the
-    estimator of least variance.
+    ``weights`` ``sigma`` are those of the scenarios' errors. With ``v_o`` the channel's columns and
+    ``H_o = sum_s sigma_s (pi_s . v_o) G_s`` it is ``T_o = H_o^-1 alpha' v_o``, where ``alpha``
+    solves ``sum_o v_o v_o' (x) H_o^-1 alpha = W'`` (docs/theory/channels.md). Directions that no
+    scenario looks at get the estimator of least variance: all have a small weight.
     """
+    m = len(matrix)
+    p = len(workload)
     populations = np.array([scenario.population for scenario in scenarios])
-    expected = populations @ matrix * weights[:, None]  # (k, outputs)
     squares = np.array([case.directions.T @ case.directions for case in scenarios])
-    total = expected.sum(axis=0)
-    (p, m) = (len(workload), len(matrix))
-    forms = np.einsum("ko,kpq->opq", expected, squares)
-    floor = _SECONDARY * np.trace(forms.sum(axis=0)) / p * total / total.sum()
-    inverses = np.linalg.inv(forms + floor[:, None, None] * np.eye(p))
-    system = np.einsum("xo,zo,opq->xpzq", matrix, matrix, inverses).reshape(
-        m * p, m * p
-    )
-    alpha = np.linalg.lstsq(system, workload.T.ravel())[0].reshape(m, p)
-    estimator = np.einsum("opq,xq,xo->po", inverses, alpha, matrix)
+    weighed = populations @ matrix * weights[:, None]  # sigma_s pi_s . v_o
+    H = np.einsum("so,spq->opq", weighed, squares)
+    total = weighed.sum(axis=0)
+    floor = _SECONDARY * np.trace(H.sum(axis=0)) / p * total / total.sum()
+    inverses = np.linalg.inv(H + floor[:, None, None] * np.eye(p))
+    system = np.einsum("xo,zo,opq->xpzq", matrix, matrix, inverses)
+    square_system = system.reshape(m * p, m * p)
+    alpha, *_ = np.linalg.lstsq(square_system, workload.T.ravel())
+    by_symbol = alpha.reshape(m, p)
+    estimator = np.einsum("opq,xq,xo->po", inverses, by_symbol, matrix)
     return unbiased(estimator, workload, matrix)
 
 
 def unbiased(estimator: Array, workload: Array, matrix: Array) -> Array:
     """The nearest one; ConvergenceError where there is none."""
-    estimator = nearest_unbiased(estimator, workload, matrix, resolution=1e-12)
-    if np.abs(estimator @ matrix.T - workload).max() > 1e-10 * max(
-        1.0, np.abs(workload).max()
-    ):
+    nearest = nearest_unbiased(estimator, workload, matrix, resolution=1e-12)
+    bias = np.abs(nearest @ matrix.T - workload).max()
+    if bias > 1e-10 * max(1.0, np.abs(workload).max()):
+        reason = "The best reports do not tell all the wanted numbers"
         remedy = "Add a scenario that needs them, or give it a cap."
-        raise ConvergenceError(
-            "The best reports do not tell all the wanted numbers", remedy
-        )
-    return estimator
+        raise ConvergenceError(reason, remedy)
+    return nearest
 
 
 def _excess(channel: Channel) -> float:
     """The share by which the worst kept cap is exceeded, at most; negative if none is."""
-    capped = [scenario for scenario in channel.scenarios if scenario.cap]
-    return max(
-        (channel.error(scenario) / (scenario.cap or 1) - 1 for scenario in capped),
-        default=-1.0,
-    )
+    excess = -1.0
+    for scenario in channel.scenarios:
+        if scenario.cap:
+            excess = max(excess, channel.error(scenario) / scenario.cap - 1)
+    return excess

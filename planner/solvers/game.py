@@ -37,6 +37,8 @@ It covers exp of logarithms up to 512, each rounded twice: windows of a chain ar
 MOST_NEW = 40
 """Columns that are added at once."""
 
+_EXCEEDS = 1e-12  # by how much more than 1 a ratio is, of a column that is worth adding
+
 
 class GameColumns(NamedTuple):
     """Kinds of reports, ``N`` of them.
@@ -52,27 +54,35 @@ class GameColumns(NamedTuple):
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> GameColumns:
         """The columns at these places."""
-        parts = tuple(part[which] for part in self.parts)
-        return GameColumns(parts, self.people[which], self.sums[which], self.key[which])
+        return GameColumns(
+            parts=tuple(part[which] for part in self.parts),
+            people=self.people[which],
+            sums=self.sums[which],
+            key=self.key[which],
+        )
 
     def joined(self, *others: GameColumns) -> GameColumns:
         """The columns of all, each once: these first."""
-        every = (self, *others)
-        parts = tuple(
-            np.vstack(blocks) for blocks in zip(*(c.parts for c in every), strict=True)
-        )
+        every = [self, *others]
+        blocks = zip(*[columns.parts for columns in every], strict=True)
         together = GameColumns(
-            parts, *(np.vstack([c[i] for c in every]) for i in (1, 2, 3))
+            parts=tuple(np.vstack(block) for block in blocks),
+            people=np.vstack([columns.people for columns in every]),
+            sums=np.vstack([columns.sums for columns in every]),
+            key=np.vstack([columns.key for columns in every]),
         )
         order, rows = together.order()
-        first = np.ones(order.size, dtype=np.bool_)
-        first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-        return together.take(np.sort(order[first]))
+        is_new = np.ones(order.size, dtype=np.bool_)
+        is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        return together.take(np.sort(order[is_new]))
 
     def order(self) -> tuple[NDArray[np.int64], Array]:
         """The columns' indices, sorted by key and sums, and the rows of both in that order."""
         rows = np.hstack([self.key, self.sums.round(12)])
-        order = np.lexsort(rows.T[::-1])
+        columns_last_first = rows.T[
+            ::-1
+        ]  # the last key is the one that is sorted by first
+        order = np.lexsort(columns_last_first)
         return order, rows[order]
 
 
@@ -99,14 +109,14 @@ class Multipliers(NamedTuple):
 
 def ratios(game: Game, multipliers: Multipliers, columns: GameColumns) -> Array:
     """Each column's charge over ``R rows``, rounded up; infinite where that is not above 0."""
-    return quotient(*_sides(game, multipliers, columns))
+    charge = _charges(game, multipliers, columns)
+    return _quotient(charge, _covered(multipliers, columns))
 
 
-def quotient(charge: Array, covered: Array) -> Array:
+def _quotient(charge: Array, covered: Array) -> Array:
     """Charges over what covers them; infinite where that is not above 0."""
-    return np.divide(
-        charge, covered, out=np.full(charge.shape, np.inf), where=covered > 0
-    )
+    infinite = np.full(charge.shape, np.inf)
+    return np.divide(charge, covered, out=infinite, where=covered > 0)
 
 
 def worst(
@@ -117,17 +127,19 @@ def worst(
     Where multipliers do not cover some column at all, its infinite ratio says nothing of which
     ones are needed: then by the excess of the charge.
     """
-    charge, covered = _sides(game, multipliers, columns)
-    ratio = quotient(charge, covered)
+    charge = _charges(game, multipliers, columns)
+    covered = _covered(multipliers, columns)
+    ratio = _quotient(charge, covered)
     largest = float(ratio.max(initial=0.0))
-    order_of = charge - covered if np.isinf(largest) else ratio
-    order = (
-        np.argpartition(-order_of, most)[:most]
-        if order_of.size > most
-        else np.arange(order_of.size)
-    )
-    order = order[np.argsort(-order_of[order])]
-    return columns.take(order[ratio[order] > 1 + 1e-12]), largest
+    excess = ratio
+    if np.isinf(largest):
+        excess = charge - covered
+    first = np.arange(excess.size)
+    if excess.size > most:
+        first = np.argpartition(-excess, most)[:most]
+    first = first[np.argsort(-excess[first])]
+    exceeding = first[ratio[first] > 1 + _EXCEEDS]
+    return columns.take(exceeding), largest
 
 
 def lower_bound(game: Game, multipliers: Multipliers, largest_ratio: float) -> float:
@@ -136,45 +148,59 @@ def lower_bound(game: Game, multipliers: Multipliers, largest_ratio: float) -> f
     ``((sum tr W alpha)^2 / (rho sum rows) - offsets sigma) / (free sigma)``, each term less what
     floats may err in it; ``-inf`` where the multipliers prove nothing.
     """
-    alpha, rows, sigma = multipliers
-    products = [W * A.T for W, A in zip(game.workload, alpha, strict=True)]
-    reach = sum(
-        float(product.sum() - SLACK * np.abs(product).sum()) for product in products
-    )
-    total = float(rows.sum() + SLACK * np.abs(rows).sum())
-    weight = float(game.free @ sigma)
-    if not (reach > 0 and total > 0 and 0 < largest_ratio < np.inf and weight > 0):
+    trace = 0.0  # sum_b tr W_b alpha_b
+    for W, alpha in zip(game.workload, multipliers.alpha, strict=True):
+        terms = W * alpha.T
+        trace += float(terms.sum() - SLACK * np.abs(terms).sum())
+    rows = multipliers.rows
+    sum_rows = float(rows.sum() + SLACK * np.abs(rows).sum())
+    sigma = multipliers.scenarios
+    free_weight = float(game.free @ sigma)
+    is_positive = trace > 0 and sum_rows > 0 and free_weight > 0
+    if not (is_positive and 0 < largest_ratio < np.inf):
         return -np.inf
-    square = reach * reach / (largest_ratio * total)
-    taken = float(game.offsets @ sigma)
+    square = trace * trace / (largest_ratio * sum_rows)
+    offset = float(game.offsets @ sigma)
     size = square + float(np.abs(game.offsets) @ sigma)
-    return float((square - taken - SLACK * size) / weight)
+    return float((square - offset - SLACK * size) / free_weight)
 
 
-def _sides(
-    game: Game, multipliers: Multipliers, columns: GameColumns
-) -> tuple[Array, Array]:
-    """Charges, rounded up, and what covers them, rounded down."""
-    alpha, rows, sigma = multipliers
-    if game.forms is None:
-        people = columns.people @ sigma * (1 - SLACK)
-        charge = np.zeros(people.size)
-        for part, multiplier in zip(columns.parts, alpha, strict=True):
-            moved = part @ multiplier
-            doubt = SLACK * (np.abs(part) @ np.linalg.norm(multiplier, axis=1))
-            charge += np.square(np.sqrt(np.einsum("op,op->o", moved, moved)) + doubt)
-        charge = quotient(charge, people)
-    else:
-        (part,) = columns.parts
-        (multiplier,) = alpha
-        doubt = SLACK * np.linalg.norm(np.abs(part) @ np.abs(multiplier), axis=1)
-        values, axes = np.linalg.eigh(
-            np.einsum("os,s,spq->opq", columns.people, sigma, game.forms)
-        )
-        values -= SLACK * values[:, -1:]
-        turned = (
-            np.abs(np.einsum("opq,op->oq", axes, part @ multiplier)) + doubt[:, None]
-        )
-        charge = quotient(np.square(turned), values).sum(axis=1)
-    covered = columns.sums @ rows - SLACK * (columns.sums @ np.abs(rows))
-    return charge * (1 + SLACK), covered
+def _covered(multipliers: Multipliers, columns: GameColumns) -> Array:
+    """``R_o rows``, what covers a column's charge, rounded down; ``(N,)``."""
+    covered = columns.sums @ multipliers.rows
+    size = columns.sums @ np.abs(multipliers.rows)
+    return np.asarray(covered - SLACK * size)
+
+
+def _charges(game: Game, multipliers: Multipliers, columns: GameColumns) -> Array:
+    """``q_o = sum_b |alpha_b' F_bo|^2 / w_o`` with ``w = P sigma``, rounded up; ``(N,)``."""
+    if game.forms is not None:
+        charge = _charges_of_forms(game.forms, multipliers, columns)
+        return charge * (1 + SLACK)
+    squares = np.zeros(len(columns.people))
+    for part, alpha in zip(columns.parts, multipliers.alpha, strict=True):
+        moved = part @ alpha  # alpha_b' F_bo
+        norm = np.sqrt(np.einsum("op,op->o", moved, moved))
+        doubt = SLACK * (np.abs(part) @ np.linalg.norm(alpha, axis=1))
+        squares += np.square(norm + doubt)
+    w = columns.people @ multipliers.scenarios * (1 - SLACK)
+    return _quotient(squares, w) * (1 + SLACK)
+
+
+def _charges_of_forms(
+    forms: Array, multipliers: Multipliers, columns: GameColumns
+) -> Array:
+    """``(alpha' F_o)' H_o^-1 (alpha' F_o)`` with ``H_o = sum_s sigma_s P_os G_s``; ``(N,)``.
+
+    Along the axes of ``H_o`` it is a sum of squares over eigenvalues: squares are rounded up and
+    eigenvalues down.
+    """
+    (part,) = columns.parts
+    (alpha,) = multipliers.alpha
+    H = np.einsum("os,s,spq->opq", columns.people, multipliers.scenarios, forms)
+    eigenvalues, axes = np.linalg.eigh(H)
+    eigenvalues -= SLACK * eigenvalues[:, -1:]
+    doubt = SLACK * np.linalg.norm(np.abs(part) @ np.abs(alpha), axis=1)
+    along_axes = np.einsum("opq,op->oq", axes, part @ alpha)
+    largest = np.abs(along_axes) + doubt[:, None]
+    return np.asarray(_quotient(np.square(largest), eigenvalues).sum(axis=1))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.arrays import Array
+from planner.arrays import Array, Whole
 from planner.errors import SolverError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Scenario
@@ -26,6 +26,7 @@ _PEOPLE_STEPS = 30
 _TOWARDS_LARGER = 0.7  # power by which people move to answers that raise the bound
 _LEAST_MOVE = 0.2
 _LARGEST_MOVE = 5.0
+_LEAST_EIGENVALUE = 1e-12  # of the largest: a smaller one is rounding
 _EIGENVALUE_DIGITS = 1e-9  # of a bound, for the digits of eigenvalues
 _GAP_OF_FEWER = 1e-2
 
@@ -63,28 +64,40 @@ def _bound_of_information(windows: Windows, judged: Array) -> float:
     ``A^(-1/2)`` its slope is ``(w_x - m)' A^(-1/2) (w_x - m) tr A^(1/2) / s - |w_x - m|^2``.
     """
     size = judged.shape[1]
-    people = np.full(size, 1 / size)
+    sigma = np.full(size, 1 / size)
     largest = -np.inf
     for _ in range(_PEOPLE_STEPS):
-        centred = judged - (judged @ people)[:, None]
-        eigenvalues, vectors = np.linalg.eigh((centred * people) @ centred.T)
-        # Some directions may be wanted twice, or not vary: they add nothing.
-        positive = eigenvalues > 1e-12 * eigenvalues.max()
-        roots = np.sqrt(eigenvalues[positive])
-        information = largest_information(windows, people)
-        bound = roots.sum() ** 2 / information - eigenvalues[positive].sum()
+        centred = judged - (judged @ sigma)[:, None]  # w_x - m
+        covariance = (centred * sigma) @ centred.T  # A
+        eigenvalues, axes = _positive_part(covariance)
+        roots = np.sqrt(eigenvalues)
+        trace_root = roots.sum()  # tr A^(1/2)
+        s = largest_information(windows, sigma)
+        bound = trace_root**2 / s - eigenvalues.sum()
         largest = max(largest, float(bound))
-        turned = vectors[:, positive].T @ centred
-        slope = (np.square(turned) / roots[:, None]).sum(axis=0)
-        slope *= roots.sum() / information
+
+        along_axes = axes.T @ centred
+        by_root = np.square(along_axes) / roots[:, None]
+        slope = by_root.sum(axis=0)
+        slope *= trace_root / s
         slope -= np.square(centred).sum(axis=0)
-        mean_slope = float(slope @ people)
+        mean_slope = float(slope @ sigma)
         if mean_slope <= 0:  # the bound says nothing here
             break
         move = np.clip(slope / mean_slope, _LEAST_MOVE, _LARGEST_MOVE)
-        people = people * move**_TOWARDS_LARGER
-        people /= people.sum()
+        sigma = sigma * move**_TOWARDS_LARGER
+        sigma /= sigma.sum()
     return largest
+
+
+def _positive_part(symmetric: Array) -> tuple[Array, Array]:
+    """Eigenvalues above 0 and their vectors, side by side.
+
+    Some directions may be wanted twice, or not vary: they add nothing.
+    """
+    eigenvalues, vectors = np.linalg.eigh(symmetric)
+    is_positive = eigenvalues > _LEAST_EIGENVALUE * eigenvalues.max()
+    return eigenvalues[is_positive], vectors[:, is_positive]
 
 
 def largest_information(windows: Windows, people: Array) -> float:
@@ -92,8 +105,9 @@ def largest_information(windows: Windows, people: Array) -> float:
 
     Between the ends ``l`` and ``h`` of a window ``u^2`` is below its chord, of slope ``l + h``. For
     each mean the sum of these chords is largest where the answers with the steepest are high, one
-    of them in part. Of equal budgets it is ``sinh(epsilon / 2)^2``, with a share of
-    ``1 / (1 + e^epsilon)`` of the people high.
+    of them in part: with mean ``m`` and chords ``q`` before it and its slope ``c`` the ratio is
+    ``(q + c t) / (m + t)^2`` for a part ``t``, largest at ``t = m - 2 q / c``. Of equal budgets it
+    is ``sinh(epsilon / 2)^2``, with a share of ``1 / (1 + e^epsilon)`` of the people high.
 
     Examples
     --------
@@ -106,15 +120,16 @@ def largest_information(windows: Windows, people: Array) -> float:
     for low_logs, high_logs in zip(windows.low, windows.high, strict=True):
         low = np.exp(low_logs)
         high = np.exp(high_logs)
-        steepest = np.argsort(-(low + high))
-        slopes = (low + high)[steepest]
-        raised = (people * (high - low))[steepest]
+        slopes = low + high
+        rises = people * (high - low)  # of the mean, as an answer becomes high
+        steepest_first = np.argsort(-slopes)
+        c = slopes[steepest_first]
+        rise = rises[steepest_first]
         # Mean and chords once all answers before one are high.
-        means = people @ low + np.cumsum(raised) - raised
-        squares = people @ low**2 + np.cumsum(raised * slopes) - raised * slopes
-        # (square + slope t) / (mean + t)^2 is largest at t = mean - 2 square / slope.
-        part = np.clip(means - 2 * squares / slopes, 0, raised)
-        ratios = (squares + slopes * part) / (means + part) ** 2
+        m = people @ low + np.cumsum(rise) - rise
+        q = people @ low**2 + np.cumsum(rise * c) - rise * c
+        t = np.clip(m - 2 * q / c, 0, rise)
+        ratios = (q + c * t) / (m + t) ** 2
         largest = max(largest, float(ratios.max()))
     return largest - 1
 
@@ -126,19 +141,25 @@ def _bound_of_fewer_answers(policy: PrivacyPolicy, judged: Array) -> float:
     numbers' columns span matters: a root of their Gram matrix has the same errors.
     """
     size = judged.shape[1]
-    few = np.rint(np.linspace(0, size - 1, min(size, MOST_ANSWERS))).astype(np.int64)
+    few = evenly_among(size, min(size, MOST_ANSWERS))
     gram = judged[:, few].T @ judged[:, few]
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    positive = eigenvalues > 1e-12 * eigenvalues.max()
-    root = np.sqrt(eigenvalues[positive])[:, None] * vectors[:, positive].T
+    eigenvalues, axes = _positive_part(gram)
+    root = np.sqrt(eigenvalues)[:, None] * axes.T
     of_few = PrivacyPolicy(
         policy.epsilons[few],
         policy.item_counts[few],
         policy.rule.mapped(lambda budgets: budgets[few]),
     )
-    people = [Scenario(answer, np.eye(len(root))) for answer in np.eye(len(few))]
+    every_direction = np.eye(len(root))
+    scenarios = [Scenario(answer, every_direction) for answer in np.eye(len(few))]
     try:
-        channel = solve_channel(of_few, root, people, tolerance=_GAP_OF_FEWER)
+        channel = solve_channel(of_few, root, scenarios, tolerance=_GAP_OF_FEWER)
     except SolverError:  # at large budgets its digits are used up
         return 0.0
-    return 0.0 if channel.certificate is None else channel.certificate.lower_bound
+    proof = channel.certificate
+    return proof.lower_bound if proof else 0.0
+
+
+def evenly_among(size: int, count: int) -> Whole:
+    """So many of the numbers below ``size``, evenly, the first and the last among them."""
+    return np.rint(np.linspace(0, size - 1, count)).astype(np.int64)

@@ -16,6 +16,7 @@ least favourable people, ``J = sum_o theta_o u_o u_o' / w_o`` with ``w_o = sigma
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from planner.patience import still_wanted
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Certificate, Channel, Scenario, nearest_unbiased
 from planner.solvers.channel_search import INWARD, whole_columns
-from planner.solvers.ordered_bound import least_error
+from planner.solvers.ordered_bound import evenly_among, least_error
 from planner.solvers.rays import Windows, windows_of
 from planner.solvers.threads import one_thread
 
@@ -64,6 +65,8 @@ _TOWARDS_WORST = 0.2  # power of the errors by which people move to the worse an
 _LIGHTEST = 1e-6  # of the largest share of all reports: lighter columns are dropped
 _NEWCOMER = 0.3  # of the median weight: what a new column begins with
 _EXCEEDS = 1e-3  # relative excess of its charge from which a column is worth adding
+_LEAST_INFORMATION = 1e-14  # of the sum of all directions'
+_LEAST_CURVATURE = 1e-12
 _BALANCE_STEPS = 50
 _BALANCED = 1e-6  # distance of the columns' sums from 1
 _SMALLEST_STEP = 1e-8
@@ -81,6 +84,14 @@ class _Columns(NamedTuple):
         """The columns at these places."""
         return _Columns(self.window[which], self.high[which], self.likelihoods[which])
 
+    def joined(self, others: _Columns) -> _Columns:
+        """These, and after them the others."""
+        return _Columns(
+            window=np.append(self.window, others.window),
+            high=np.vstack([self.high, others.high]),
+            likelihoods=np.vstack([self.likelihoods, others.likelihoods]),
+        )
+
 
 class _Weights(NamedTuple):
     """A point of the search: weights, multipliers, people, and what follows from them.
@@ -95,6 +106,11 @@ class _Weights(NamedTuple):
     alpha: Array
     charges: Array
     errors: Array
+
+    @property
+    def costs(self) -> Array:
+        """``c_o = theta_o^2 q_o``, with the charges ``q_o``, ``(n,)``."""
+        return np.square(self.theta) * self.charges
 
 
 @one_thread
@@ -144,19 +160,17 @@ def solve_many_answers(
     judged = directions @ workload
     search = _Search(policy, judged)
     columns, weights = search.best()
-    matrix, _ = whole_columns(
-        columns.likelihoods, weights.theta, float(policy.bounds().min())
-    )
+    smallest_budget = float(policy.bounds().min())
+    matrix, _ = whole_columns(columns.likelihoods, weights.theta, smallest_budget)
     # T_o = W J^-1 v_o / w_o is the unbiased estimator of least error for these people.
-    expected = weights.people @ matrix
-    information = (matrix / expected) @ matrix.T
-    estimator = (
-        workload @ np.linalg.pinv(information, hermitian=True) @ matrix / expected
-    )
+    w = weights.people @ matrix
+    J = (matrix / w) @ matrix.T
+    inverse = np.linalg.pinv(J, hermitian=True)
+    estimator = workload @ inverse @ matrix / w
     estimator = nearest_unbiased(estimator, workload, matrix, resolution=1e-12)
-    shared = np.array(directions)
-    shared.setflags(write=False)  # one for all scenarios
-    scenarios = tuple(Scenario(answer, shared) for answer in np.eye(size))
+    shared_directions = np.array(directions)  # one for all scenarios
+    shared_directions.setflags(write=False)
+    scenarios = tuple(Scenario(answer, shared_directions) for answer in np.eye(size))
     channel = Channel(policy, workload, names, matrix, estimator, scenarios)
     bound = least_error(policy, judged, channel.worst_error)
     if bound == 0:  # it says nothing
@@ -175,25 +189,27 @@ class _Search:
     def best(self) -> tuple[_Columns, _Weights]:
         """Columns, and their weights at the end, of the grid of all answers."""
         size = self.judged.shape[1]
-        cells = [size]
-        while cells[-1] > 2 * _FIRST_ANSWERS:
-            cells.append((cells[-1] + 1) // 2)
-        grids = [_grid_of(size, count) for count in reversed(cells)]
-        sets = _runs(len(grids[0]))
-        people = np.full(len(grids[0]), 1 / len(grids[0]))
-        window = np.repeat(np.arange(len(self.windows.low)), len(sets))
-        high = np.tile(sets, (len(self.windows.low), 1))
-        for number, answers in enumerate(grids):
-            columns, weights = self._on_grid(answers, window, high, people)
-            if number + 1 == len(grids):
-                break
-            finer = grids[number + 1]
+        counts = [size]
+        while counts[-1] > 2 * _FIRST_ANSWERS:
+            counts.append((counts[-1] + 1) // 2)
+        grids = [evenly_among(size, count) for count in reversed(counts)]
+        coarsest = grids[0]
+        sets = _runs(len(coarsest))
+        window_count = len(self.windows.low)
+        window = np.repeat(np.arange(window_count), len(sets))
+        high = np.tile(sets, (window_count, 1))
+        people = np.full(len(coarsest), 1 / len(coarsest))
+        columns, weights = self._on_grid(coarsest, window, high, people)
+        for coarse, fine in pairwise(grids):
             # Each fine answer belongs to the coarse one whose first answer is the last before it.
-            parent = np.searchsorted(answers, finer, side="right") - 1
-            share = weights.theta * columns.likelihoods.max(axis=1)
-            heaviest = np.argsort(-share)[: _COLUMNS_REFINED * len(answers)]
+            parent = np.searchsorted(coarse, fine, side="right") - 1
+            shares = _shares(columns, weights)
+            heaviest = np.argsort(-shares)[: _COLUMNS_REFINED * len(coarse)]
             window, high = _refined(columns.take(heaviest), parent)
-            people = weights.people[parent] / np.bincount(parent)[parent]
+            # The people of a coarse answer are spread evenly over its fine ones.
+            children = np.bincount(parent)
+            people = weights.people[parent] / children[parent]
+            columns, weights = self._on_grid(fine, window, high, people)
         return columns, weights
 
     def _on_grid(
@@ -207,76 +223,71 @@ class _Search:
         size = len(answers)
         windows = Windows(self.windows.low[:, answers], self.windows.high[:, answers])
         judged = self.judged[:, answers]
-        effort = _USUAL_EFFORT
-        if size > _FINE_ANSWERS:
-            effort = _FINEST_EFFORT
-        elif size > _USUAL_ANSWERS:
-            effort = _FINE_EFFORT
-        columns = _columns(windows, *_whole_pairs(window, high))
+        effort = _effort_for(size)
+        window, high = _with_complements(window, high)
+        columns = _columns(windows, window, high)
         count = len(columns.window)
-        theta, multipliers = _balanced(
-            columns.likelihoods, np.full(count, count**-2.0), np.ones(size)
-        )
-        for left in reversed(range(effort.rounds)):
+        costs = np.full(count, count**-2.0)  # all alike to begin with
+        theta, multipliers = _balanced(columns.likelihoods, costs, np.ones(size))
+        for _ in range(effort.rounds - 1):
             still_wanted()
-            last = left == 0
-            sent = effort.sent_columns * size
             weights = _weighted(
-                columns,
-                judged,
-                theta,
-                multipliers,
-                people,
-                steps=effort.last_steps if last else effort.steps,
+                columns, judged, theta, multipliers, people, effort.steps
             )
-            if last and len(columns.window) <= sent:
-                break
             people = weights.people
-            share = weights.theta * columns.likelihoods.max(axis=1)
-            most = sent if last else effort.kept_columns * size
-            heaviest = np.zeros(len(share), dtype=bool)
-            heaviest[np.argsort(-share)[:most]] = True
-            heaviest &= share > _LIGHTEST * share.max()
-            columns = columns.take(heaviest)
-            if last:  # the lightest reports are not sent
-                costs = np.square(weights.theta) * weights.charges
-                theta, multipliers = _balanced(
-                    columns.likelihoods, costs[heaviest], weights.multipliers
-                )
-                weights = _weighted(
-                    columns,
-                    judged,
-                    theta,
-                    multipliers,
-                    people,
-                    steps=effort.last_steps,
-                )
-                break
-            near = _best_flips(windows, columns, weights)
-            fresh = _not_among(near, columns)
-            theta = weights.theta[heaviest]
-            charges = weights.charges[heaviest]
-            start = np.concatenate(
-                [
-                    np.square(theta) * charges,
-                    np.full(
-                        len(fresh.window),
-                        (_NEWCOMER * np.median(theta)) ** 2 * charges.mean(),
-                    ),
-                ]
-            )
-            columns = _Columns(
-                np.append(columns.window, fresh.window),
-                np.vstack([columns.high, fresh.high]),
-                np.vstack([columns.likelihoods, fresh.likelihoods]),
-            )
+            is_kept = _heaviest(columns, weights, effort.kept_columns * size)
+            columns = columns.take(is_kept)
+            fresh = _not_among(_best_flips(windows, columns, weights), columns)
+            kept_costs = weights.costs[is_kept]
+            newcomer_theta = _NEWCOMER * np.median(weights.theta[is_kept])
+            newcomer_cost = newcomer_theta**2 * weights.charges[is_kept].mean()
+            fresh_costs = np.full(len(fresh.window), newcomer_cost)
+            columns = columns.joined(fresh)
             theta, multipliers = _balanced(
-                columns.likelihoods, start, weights.multipliers
+                columns.likelihoods,
+                np.append(kept_costs, fresh_costs),
+                weights.multipliers,
             )
-        return columns, weights
+        # The last round adds no columns, and the lightest reports are not sent.
+        still_wanted()
+        steps = effort.last_steps
+        weights = _weighted(columns, judged, theta, multipliers, people, steps)
+        sent = effort.sent_columns * size
+        if len(columns.window) <= sent:
+            return columns, weights
+        is_sent = _heaviest(columns, weights, sent)
+        columns = columns.take(is_sent)
+        theta, multipliers = _balanced(
+            columns.likelihoods, weights.costs[is_sent], weights.multipliers
+        )
+        people = weights.people
+        return columns, _weighted(columns, judged, theta, multipliers, people, steps)
+
+
+def _effort_for(size: int) -> _Effort:
+    """How long a grid of so many answers is searched."""
+    if size > _FINE_ANSWERS:
+        return _FINEST_EFFORT
+    if size > _USUAL_ANSWERS:
+        return _FINE_EFFORT
+    return _USUAL_EFFORT
 
 
 # -- the columns' weights ----------------------------------------------------------------
+
+
+def _shares(columns: _Columns, weights: _Weights) -> Array:
+    """Of each column the largest share of an answer's reports that it has."""
+    return weights.theta * columns.likelihoods.max(axis=1)
+
+
+def _heaviest(columns: _Columns, weights: _Weights, most: int) -> Flags:
+    """Which columns are the so many with the largest shares; those of next to none are not."""
+    shares = _shares(columns, weights)
+    is_heavy = np.zeros(len(shares), dtype=bool)
+    is_heavy[np.argsort(-shares)[:most]] = True
+    is_heavy &= shares > _LIGHTEST * shares.max()
+    return is_heavy
 
 
 def _weighted(
@@ -285,7 +296,6 @@ def _weighted(
     theta: Array,
     multipliers: Array,
     people: Array,
-    *,
     steps: int,
 ) -> _Weights:
     """Better weights of these columns, and people to whom the errors are less favourable.
@@ -296,28 +306,37 @@ def _weighted(
     multiplicative algorithm for A-optimal designs (Silvey, Titterington and Torsney 1978); a step
     somewhat beyond is faster. People move to the answers with larger errors meanwhile.
     """
-    likelihoods = columns.likelihoods
-    offsets = np.square(judged).sum(axis=0)
-    size = len(people)
-    for step in range(steps + 1):
-        expected = likelihoods @ people
-        information = (likelihoods * (theta / expected)[:, None]).T @ likelihoods
-        # A direction that hardly any column tells apart must not stop the search.
-        information.flat[:: size + 1] += 1e-14 * np.trace(information)
-        alpha = np.asarray(np.linalg.solve(information, judged.T), dtype=np.float64)
-        squares = np.square(likelihoods @ alpha).sum(axis=1)
-        charges = squares / expected
-        errors = likelihoods.T @ (theta * charges / expected) - offsets
-        if step == steps:
-            break
-        covered = likelihoods @ multipliers
-        farther = np.clip(charges / covered, _SHORTEST_STEP, _LONGEST_STEP)
-        theta, multipliers = _balanced(
-            likelihoods, np.square(theta) * charges * farther**_FARTHER, multipliers
-        )
-        relative = np.clip(errors / (errors @ people), 0.5, 2.0)
-        people = people * relative**_TOWARDS_WORST
+    weights = _at(columns, judged, theta, multipliers, people)
+    for _ in range(steps):
+        covered = columns.likelihoods @ weights.multipliers
+        beyond = np.clip(weights.charges / covered, _SHORTEST_STEP, _LONGEST_STEP)
+        costs = weights.costs * beyond**_FARTHER
+        theta, multipliers = _balanced(columns.likelihoods, costs, weights.multipliers)
+        mean_error = weights.errors @ weights.people
+        relative_errors = np.clip(weights.errors / mean_error, 0.5, 2.0)
+        people = weights.people * relative_errors**_TOWARDS_WORST
         people /= people.sum()
+        weights = _at(columns, judged, theta, multipliers, people)
+    return weights
+
+
+def _at(
+    columns: _Columns, judged: Array, theta: Array, multipliers: Array, people: Array
+) -> _Weights:
+    """What follows from these weights and people: estimators, charges, errors.
+
+    With ``J = sum_o theta_o u_o u_o' / w_o`` they are ``alpha = J^-1 W'``, and the errors
+    ``sum_o theta_o u_o |T_o|^2`` less ``|w_x|^2``, which is known.
+    """
+    u = columns.likelihoods
+    w = u @ people
+    J = (u * (theta / w)[:, None]).T @ u
+    # A direction that hardly any column tells apart must not stop the search.
+    J.flat[:: len(J) + 1] += _LEAST_INFORMATION * np.trace(J)
+    alpha = np.asarray(np.linalg.solve(J, judged.T), dtype=np.float64)
+    charges = np.square(u @ alpha).sum(axis=1) / w
+    known = np.square(judged).sum(axis=0)
+    errors = u.T @ (theta * charges / w) - known
     return _Weights(theta, multipliers, people, alpha, charges, errors)
 
 
@@ -329,7 +348,7 @@ def _balanced(
     ``theta_o = sqrt(c_o / (lambda . u_o))`` where ``lambda`` maximises the concave function
     ``2 sum_o sqrt(c_o lambda . u_o) - sum lambda``: Newton's steps, halved while they go too far.
     """
-    covered = likelihoods @ multipliers
+    covered = likelihoods @ multipliers  # lambda . u_o
     if covered.min() <= 0:
         multipliers = np.ones(len(multipliers))
         covered = likelihoods.sum(axis=1)
@@ -337,27 +356,30 @@ def _balanced(
     value = 2 * np.sqrt(costs * covered).sum() - multipliers.sum()
     for _ in range(_BALANCE_STEPS):
         theta = np.sqrt(costs / covered)
-        missing = likelihoods.T @ theta - 1
-        if np.abs(missing).max() < _BALANCED:
+        gradient = likelihoods.T @ theta - 1
+        if np.abs(gradient).max() < _BALANCED:
             break
-        curvature = (likelihoods * (theta / covered / 2)[:, None]).T @ likelihoods
-        curvature.flat[:: len(missing) + 1] += 1e-12 * np.trace(curvature)
-        direction = np.linalg.solve(curvature, missing)
+        bends = theta / covered / 2
+        curvature = (likelihoods * bends[:, None]).T @ likelihoods  # minus the Hessian
+        curvature.flat[:: len(gradient) + 1] += _LEAST_CURVATURE * np.trace(curvature)
+        direction = np.linalg.solve(curvature, gradient)
         change = likelihoods @ direction
+        lowest = value - _VALUE_ROUNDING * abs(value)
         step = 1.0
         while step > _SMALLEST_STEP:
-            then = covered + step * change
-            if then.min() > 0:
-                moved = multipliers + step * direction
-                value_then = 2 * np.sqrt(costs * then).sum() - moved.sum()
-                if value_then >= value - _VALUE_ROUNDING * abs(value):
+            new_covered = covered + step * change
+            if new_covered.min() > 0:
+                new_multipliers = multipliers + step * direction
+                reach = 2 * np.sqrt(costs * new_covered).sum()
+                new_value = reach - new_multipliers.sum()
+                if new_value >= lowest:
                     break
             step /= 2
         else:
             break  # digits are used up
-        multipliers = moved
-        covered = then
-        value = value_then
+        multipliers = new_multipliers
+        covered = new_covered
+        value = new_value
     return np.sqrt(costs / covered), multipliers
 
 
@@ -371,61 +393,68 @@ def _best_flips(windows: Windows, columns: _Columns, weights: _Weights) -> _Colu
     answers from ``i`` up to, not including, ``j``. With ``G = alpha alpha'`` and sums ``S`` of
     ``delta_x G_xy delta_y`` over ``x < i, y < j``, ``|alpha' u|^2`` changes by
     ``2 sum_run delta_x (G u)_x + S_jj + S_ii - 2 S_ij``: all runs of a column cost ``O(d^2)``.
+    The charge over the cover is this square over ``(sigma . u) (lambda . u)``, whose factors change
+    by sums of ``delta_x sigma_x`` and ``delta_x lambda_x`` over the run.
     """
-    gram = weights.alpha @ weights.alpha.T
-    size = len(gram)
-    likelihoods = columns.likelihoods
+    G = weights.alpha @ weights.alpha.T
+    size = len(G)
+    u = columns.likelihoods
     low = np.exp(INWARD * windows.low[columns.window])
     high = np.exp(INWARD * windows.high[columns.window])
-    unit = np.where(columns.high, high, low).mean(axis=1, keepdims=True)
-    change = np.where(columns.high, low - high, high - low) / unit
-    turned = likelihoods @ gram
-    square = np.einsum("od,od->o", likelihoods, turned)
-    slope = _sums_before(change * turned)
-    people = _sums_before(change * weights.people)
-    cover = _sums_before(change * weights.multipliers)
-    expected = likelihoods @ weights.people
-    covered = likelihoods @ weights.multipliers
-    no_run = np.tri(size + 1, dtype=bool)  # its end is not after its beginning
+    mean = np.where(columns.high, high, low).mean(axis=1, keepdims=True)
+    delta = np.where(columns.high, low - high, high - low) / mean
+    Gu = u @ G
+    square = np.einsum("od,od->o", u, Gu)  # |alpha' u|^2
+    w = u @ weights.people  # sigma . u
+    covered = u @ weights.multipliers  # lambda . u
+    # Sums over the answers before each one, of which differences are sums over runs.
+    slope_sums = _sums_before(delta * Gu)
+    people_sums = _sums_before(delta * weights.people)
+    cover_sums = _sums_before(delta * weights.multipliers)
+    is_no_run = np.tri(size + 1, dtype=bool)  # its end is not after its beginning
     flipped = columns.high.copy()
     exceeds = np.zeros(len(flipped), dtype=bool)
     # Arrays of all runs, filled anew for each column: making them would take most of the time.
-    sums = np.zeros((size + 1, size + 1))
-    ratio = np.empty_like(sums)
-    divisor = np.empty_like(sums)
-    factor = np.empty_like(sums)
+    S = np.zeros((size + 1, size + 1))
+    ratio = np.empty_like(S)
+    divisor = np.empty_like(S)
+    new_covered = np.empty_like(S)
     for o in range(len(flipped)):
-        moved = sums[1:, 1:]
-        np.multiply(gram, change[o], out=moved)
-        moved *= change[o][:, None]
-        np.cumsum(moved, axis=0, out=moved)
-        np.cumsum(moved, axis=1, out=moved)
-        prefixes = sums.diagonal()
-        np.multiply(sums, -2, out=ratio)
-        ratio += square[o] + prefixes + 2 * slope[o]
-        ratio += (prefixes - 2 * slope[o])[:, None]
-        np.subtract(expected[o] + people[o], people[o][:, None], out=divisor)
-        np.subtract(covered[o] + cover[o], cover[o][:, None], out=factor)
-        divisor *= factor
+        inner = S[1:, 1:]
+        np.multiply(G, delta[o], out=inner)
+        inner *= delta[o][:, None]
+        np.cumsum(inner, axis=0, out=inner)
+        np.cumsum(inner, axis=1, out=inner)
+        S_ii = S.diagonal()
+        twice_slopes = 2 * slope_sums[o]
+        np.multiply(S, -2, out=ratio)
+        ratio += square[o] + S_ii + twice_slopes
+        ratio += (S_ii - twice_slopes)[:, None]
+        people_before = people_sums[o]
+        np.subtract(w[o] + people_before, people_before[:, None], out=divisor)
+        cover_before = cover_sums[o]
+        np.subtract(covered[o] + cover_before, cover_before[:, None], out=new_covered)
+        divisor *= new_covered
         divisor[divisor <= 0] = np.inf
         ratio /= divisor
-        ratio[no_run] = 0
-        first, last = np.unravel_index(np.argmax(ratio), ratio.shape)
-        exceeds[o] = ratio[first, last] > 1 + _EXCEEDS
-        flipped[o, first:last] = ~flipped[o, first:last]
+        ratio[is_no_run] = 0
+        i, j = np.unravel_index(np.argmax(ratio), ratio.shape)
+        exceeds[o] = ratio[i, j] > 1 + _EXCEEDS
+        flipped[o, i:j] = ~flipped[o, i:j]
     chosen = _columns(windows, columns.window[exceeds], flipped[exceeds])
     return _distinct(chosen)
 
 
 def _sums_before(values: Array) -> Array:
     """Sums of each row's first 0, 1, ... values, shape ``(n, d + 1)``."""
-    return np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1)
+    after_none = np.pad(values, ((0, 0), (1, 0)))
+    return np.cumsum(after_none, axis=1)
 
 
 def _columns(windows: Windows, window: Whole, high: Flags) -> _Columns:
     """Likelihoods of mean 1, their logarithms moved inwards so that no pair is exceeded."""
-    logs = INWARD * np.where(high, windows.high[window], windows.low[window])
-    likelihoods = np.exp(logs)
+    logs = np.where(high, windows.high[window], windows.low[window])
+    likelihoods = np.exp(INWARD * logs)
     likelihoods /= likelihoods.mean(axis=1, keepdims=True)
     return _Columns(window, high, likelihoods)
 
@@ -436,6 +465,7 @@ def _keys(columns: _Columns) -> Array:
 
 
 def _distinct(columns: _Columns) -> _Columns:
+    """Each set once."""
     _, first = np.unique(_keys(columns), axis=0, return_index=True)
     return columns.take(first)
 
@@ -443,14 +473,17 @@ def _distinct(columns: _Columns) -> _Columns:
 def _not_among(columns: _Columns, others: _Columns) -> _Columns:
     """The columns that are not among the others."""
     excluded = {key.tobytes() for key in _keys(others)}
-    fresh = [key.tobytes() not in excluded for key in _keys(columns)]
-    return columns.take(np.array(fresh, dtype=bool))
+    is_fresh = np.ones(len(columns.window), dtype=bool)
+    for i, key in enumerate(_keys(columns)):
+        is_fresh[i] = key.tobytes() not in excluded
+    return columns.take(is_fresh)
 
 
-def _whole_pairs(window: Whole, high: Flags) -> tuple[Whole, Flags]:
+def _with_complements(window: Whole, high: Flags) -> tuple[Whole, Flags]:
     """Each set with its complement: half and half they sum to nearly the same for all answers."""
-    both = np.column_stack([np.tile(window, 2), np.vstack([high, ~high])])
-    keys = distinct_rows(both)
+    windows_twice = np.tile(window, 2)
+    sets = np.vstack([high, ~high])
+    keys = distinct_rows(np.column_stack([windows_twice, sets]))
     return keys[:, 0], keys[:, 1:].astype(bool)
 
 
@@ -460,16 +493,16 @@ def _runs(size: int) -> Flags:
     length = 1
     while length < size:
         for first in range(1 - length, size, max(1, length // 4)):
-            run = np.zeros(size, dtype=bool)
-            run[max(first, 0) : first + length] = True
-            sets.append(run)
+            sets.append(_run(size, first, length))
         length *= 2
     return distinct_rows(np.array(sets))
 
 
-def _grid_of(size: int, count: int) -> Whole:
-    """The places of ``count`` of the answers, evenly, the first and the last among them."""
-    return np.rint(np.linspace(0, size - 1, count)).astype(np.int64)
+def _run(size: int, first: int, length: int) -> Flags:
+    """The set of ``length`` neighbours from ``first`` on, as far as they are among the answers."""
+    is_high = np.zeros(size, dtype=bool)
+    is_high[max(first, 0) : first + length] = True
+    return is_high
 
 
 def _refined(columns: _Columns, parent: Whole) -> tuple[Whole, Flags]:
@@ -480,19 +513,19 @@ def _refined(columns: _Columns, parent: Whole) -> tuple[Whole, Flags]:
     there is time, also what is high in both and in either, and with every second answer turned.
     """
     size = len(parent)
-    wide = columns.high[:, parent]
-    moved = np.hstack([wide[:, :1], wide[:, :-1]])
-    kinds = [wide, moved]
+    as_they_are = columns.high[:, parent]
+    moved = np.hstack([as_they_are[:, :1], as_they_are[:, :-1]])
+    kinds = [as_they_are, moved]
     if size <= _FINE_ANSWERS:
-        every_second = np.arange(size) % 2 == 0
-        kinds += [wide & moved, wide | moved, wide ^ every_second]
-    short = []
+        is_second = np.arange(size) % 2 == 0
+        kinds.append(as_they_are & moved)
+        kinds.append(as_they_are | moved)
+        kinds.append(as_they_are ^ is_second)
+    short_runs = []
     for length in (1, 2, 4):
         for first in range(1 - length, size):
-            run = np.zeros(size, dtype=bool)
-            run[max(first, 0) : first + length] = True
-            short.append(run)
-    window = np.concatenate(
-        [np.tile(columns.window, len(kinds)), np.zeros(len(short), dtype=np.int64)]
-    )
-    return window, np.vstack([*kinds, short])
+            short_runs.append(_run(size, first, length))
+    window_of_kinds = np.tile(columns.window, len(kinds))
+    first_window = np.zeros(len(short_runs), dtype=np.int64)
+    window = np.append(window_of_kinds, first_window)
+    return window, np.vstack([*kinds, short_runs])
