@@ -11,11 +11,11 @@ from planner.arrays import Array, Whole
 from planner.mechanisms.asking import CollectedLaw
 from planner.planning.solve import Certified
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import TwoChances
+from planner.solvers.answers import LevelProbabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SupportProbabilities(TwoChances):
+class SupportProbabilities(LevelProbabilities):
     """The two probabilities of a mechanism that treats the items of a level alike.
 
     The ``mechanism`` is None where it is not deployed here.

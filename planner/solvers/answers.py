@@ -22,12 +22,10 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.types import NO_SPLIT, OutputTypes, Variances
 
-_SAME = (
-    1e-6  # of an error: what rounding may take from it before nothing is claimed of it
-)
-_UNBIASED = (
-    1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
-)
+# Of an error: what rounding may take from it before nothing is claimed of it.
+_SAME = 1e-6
+# Of a report's largest value: below the noise of fewer than 10^14 people.
+_UNBIASED = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +83,23 @@ class Certificate:
         An error below its bound is one whose digits are used up.
         """
         if bound > value * (1 + _SAME):
-            raise ConvergenceError(
-                "Rounding hides the error at these budgets", "Take larger ones."
-            )
+            reason = "Rounding hides the error at these budgets"
+            raise ConvergenceError(reason, "Take larger ones.")
         bound = max(0.0, min(bound, value))
-        gap = (value - bound) / bound if bound > 0 else np.inf if value > 0 else 0.0
-        return cls(bound, float(gap), over, solved)
+        if bound > 0:
+            gap = float((value - bound) / bound)
+        elif value > 0:
+            gap = np.inf
+        else:
+            gap = 0.0
+        return cls(bound, gap, over, solved)
 
     @property
     def estimates(self) -> str:
         """The estimates that a bound over mechanisms is about, in words."""
-        return (
-            "unbiased linear estimate" if "linear" in self.over else "unbiased estimate"
-        )
+        if "linear" in self.over:
+            return "unbiased linear estimate"
+        return "unbiased estimate"
 
 
 class _Solved:
@@ -121,11 +123,11 @@ class _Solved:
         return self.value(Objective())
 
 
-class TwoChances(_Solved):
-    """What tables and mechanisms that treat a level's items alike share: ``a`` and ``b``, ``(t,)``.
+class LevelProbabilities(_Solved):
+    """What tables and mechanisms share that have two probabilities a level, ``a`` and ``b``.
 
-    They are the probabilities that a report supports an item, if it is the person's answer and if
-    not.
+    They are those that a report supports an item, if it is the person's answer and if it is not,
+    shape ``(t,)``: whatever the other answer is.
     """
 
     __slots__ = ()
@@ -141,12 +143,14 @@ class TwoChances(_Solved):
     @property
     def noise(self) -> Array:
         """Variance of one item's estimated count per user who lacks it, shape ``(t,)``."""
-        return logodds.noise_and_signal(self.a, self.b)[0]
+        noise, _ = logodds.noise_and_signal(self.a, self.b)
+        return noise
 
     @property
     def signal(self) -> Array:
         """Extra variance per user who has the item, shape ``(t,)``; may be negative."""
-        return logodds.noise_and_signal(self.a, self.b)[1]
+        _, signal = logodds.noise_and_signal(self.a, self.b)
+        return signal
 
     def value(self, objective: Objective) -> float:
         """The error per user in the sense of any objective."""
@@ -154,7 +158,7 @@ class TwoChances(_Solved):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class UnaryTable(TwoChances, WithDataFrame):
+class UnaryTable(LevelProbabilities, WithDataFrame):
     """Bit probabilities per privacy level, with what they cost and why they are right.
 
     Attributes
@@ -173,9 +177,8 @@ class UnaryTable(TwoChances, WithDataFrame):
         level (all pairs that its budget limits), shape ``(t,)``; ``None`` for baselines.
     """
 
-    design: ClassVar[None] = (
-        None  # answers are drawn bit by bit, not from a subset design
-    )
+    # Answers are drawn bit by bit, not from a subset design.
+    design: ClassVar[None] = None
 
     policy: PrivacyPolicy
     a: Array
@@ -187,30 +190,36 @@ class UnaryTable(TwoChances, WithDataFrame):
     shadow_prices: Array | None = None
 
     def __post_init__(self) -> None:
+        size = self.policy.size
         for name in ("a", "b", "shadow_prices"):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, column := _frozen(value))
-                if column.shape != (self.policy.size,):
-                    allowed = f"one number per level, shape ({self.policy.size},)"
-                    remedy = "Give them in the order of the policy's levels."
-                    raise InputError(name, column.shape, allowed, remedy)
-        for i in np.flatnonzero(~((self.b > 0) & (self.b < self.a) & (self.a < 1))):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            column = _frozen(value)
+            if column.shape != (size,):
+                allowed = f"one number per level, shape ({size},)"
+                remedy = "Give them in the order of the policy's levels."
+                raise InputError(name, column.shape, allowed, remedy)
+            object.__setattr__(self, name, column)
+        is_fit = (self.b > 0) & (self.b < self.a) & (self.a < 1)
+        for i in np.flatnonzero(~is_fit):
             pair = (float(self.a[i]), float(self.b[i]))
+            allowed = "such that 0 < b < a < 1"
             remedy = "Is b, the chance of a false 1, swapped with a?"
-            raise InputError(
-                f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy
-            )
+            raise InputError(f"(a, b) of level {i}", pair, allowed, remedy)
 
     @property
     def pair_losses(self) -> Array:
         """Log-ratio of a report between items of a level and of another, at most, ``(t, t)``."""
-        return np.add.outer(*logodds.to_log_odds(self.a, self.b))
+        s, w = logodds.to_log_odds(self.a, self.b)
+        return np.add.outer(s, w)
 
     @property
     def max_violation(self) -> float:
         """Largest excess of a pair's log-ratio over its budget, in nats; 0.0 when none."""
         s, w = logodds.to_log_odds(self.a, self.b)
-        return max(0.0, float(np.max(s - self.policy.room(w))))
+        excess = s - self.policy.room(w)
+        return max(0.0, float(excess.max()))
 
     @property
     def saturation_epsilon(self) -> float | None:
@@ -227,13 +236,12 @@ class UnaryTable(TwoChances, WithDataFrame):
     @property
     def summary(self) -> str:
         """The model, its error per user, and what is proven about it."""
-        words = f"{self.model} ({self.method}): worst-case error {self.worst_case_mse:.6g} per user"
-        if self.certificate is None:
-            return f"{words}; plain local differential privacy at the smallest pair budget."
-        gap = self.certificate.relative_gap
-        return (
-            f"{words}; every pair keeps its budget, proven optimal to within {gap:.1g}."
-        )
+        error = f"worst-case error {self.worst_case_mse:.6g} per user"
+        promise = "plain local differential privacy at the smallest pair budget"
+        if self.certificate is not None:
+            gap = self.certificate.relative_gap
+            promise = f"every pair keeps its budget, proven optimal to within {gap:.1g}"
+        return f"{self.model} ({self.method}): {error}; {promise}."
 
     def columns(self) -> Columns:
         """One row a level: its budget, its probabilities, and what they cost.
@@ -298,30 +306,24 @@ class SubsetDesign(_Solved):
 
     def __post_init__(self) -> None:
         groups = np.array(self.groups, dtype=np.int64)
-        size = self.types.item_counts.size
         groups.setflags(write=False)
-        for name, value in (("groups", groups), ("prior", _frozen(self.prior))):
-            object.__setattr__(self, name, value)
-        if self.prior.shape != (size,):
+        prior = _frozen(self.prior)
+        size = self.types.item_counts.size
+        if prior.shape != (size,):
             allowed = f"one share per group, shape ({size},)"
-            raise InputError(
-                "prior", self.prior.shape, allowed, "Give every group its share."
-            )
-        pooled = (
-            groups.shape == (self.policy.size,)
-            and groups.min() >= 0
-            and groups.max() < size
-        )
-        items = (
-            np.bincount(groups, self.policy.item_counts, size)
-            if pooled
-            else np.zeros(size)
-        )
-        if (items != self.types.item_counts).any():
+            remedy = "Give every group its share."
+            raise InputError("prior", prior.shape, allowed, remedy)
+        has_shape = groups.shape == (self.policy.size,)
+        is_fit = has_shape and groups.min() >= 0 and groups.max() < size
+        if is_fit:
+            items = np.bincount(groups, self.policy.item_counts, size)
+            is_fit = np.array_equal(items, self.types.item_counts)
+        if not is_fit:
             allowed = "the groups of the types, with the items of all their levels"
-            raise InputError(
-                "groups", groups.tolist(), allowed, "Group the levels again."
-            )
+            remedy = "Group the levels again."
+            raise InputError("groups", groups.tolist(), allowed, remedy)
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "prior", prior)
 
     @property
     def design(self) -> SubsetDesign:
@@ -339,12 +341,16 @@ class SubsetDesign(_Solved):
         return self._errors(np.ones(self.policy.size))
 
     def _errors(self, weights: Array) -> Array:
-        """The errors by level, an item's error weighted by its level."""
-        other, same = self.variances
-        total = np.bincount(self.groups, weights * self.policy.item_counts)
-        return (other @ total)[self.groups] + weights * (same - np.diag(other))[
-            self.groups
-        ]
+        """The errors by level, an item's error weighted by its level.
+
+        A person of level ``k`` adds ``sum_i weight_i m_i other_ki`` as if no item were their own,
+        and for that one ``weight_k (own_k - other_kk)`` more.
+        """
+        variances = self.variances
+        weight_of_groups = np.bincount(self.groups, weights * self.policy.item_counts)
+        of_others = variances.other @ weight_of_groups
+        instead = variances.own - np.diag(variances.other)
+        return of_others[self.groups] + weights * instead[self.groups]
 
     def value(self, objective: Objective) -> float:
         """The error per user in the sense of another objective, with the same estimator."""
@@ -352,27 +358,29 @@ class SubsetDesign(_Solved):
         if objective.kind == "minimax":
             return float((weights * self.noise).max())
         errors = self._errors(weights)
-        return float(
-            errors.max() if objective.prior is None else objective.prior @ errors
-        )
+        if objective.prior is not None:
+            return float(objective.prior @ errors)
+        return float(errors.max())
 
     @property
     def a(self) -> Array:
         """Probability that a person's own item is on the high side, by level, shape ``(t,)``."""
-        return self._high_side[1][self.groups]
+        _, of_holder = self._on_high_side()
+        return of_holder[self.groups]
 
     @property
     def b(self) -> Array:
         """The largest probability, whatever the answer, that another item is, shape ``(t,)``."""
-        return self._high_side[0].max(axis=0)[self.groups]
+        other, _ = self._on_high_side()
+        return other.max(axis=0)[self.groups]
 
     @property
     def least_b(self) -> Array:
         """The smallest such probability, shape ``(t,)``."""
-        alone = np.diag(
-            self.types.item_counts == 1
-        )  # no other item of the answer's own group
-        return np.where(alone, np.inf, self._high_side[0]).min(axis=0)[self.groups]
+        other, _ = self._on_high_side()
+        # Of a group with one item nobody has another one.
+        is_alone = np.diag(self.types.item_counts == 1)
+        return np.where(is_alone, np.inf, other).min(axis=0)[self.groups]
 
     @property
     def noise(self) -> Array:
@@ -382,32 +390,31 @@ class SubsetDesign(_Solved):
     @property
     def signal(self) -> Array:
         """Extra variance per user who has the item, at most and at least 0, shape ``(t,)``."""
-        return np.maximum(self.variances.own[self.groups] - self.noise, 0.0)
+        of_holders = self.variances.own[self.groups]
+        return np.maximum(of_holders - self.noise, 0.0)
 
     @property
     def saturation_epsilon(self) -> float | None:
         """Twice the smallest budget: no mechanism can use more (rule ``"min"``, else ``None``)."""
-        return (
-            2 * float(self.policy.epsilons.min())
-            if self.policy.rule.saturates
-            else None
-        )
+        if not self.policy.rule.saturates:
+            return None
+        return 2 * float(self.policy.epsilons.min())
 
     @property
     def pair_losses(self) -> Array:
         """The losses of pairs, as of a table; 0 for a level with a single item: it has no pair."""
         losses = self.types.pair_losses
-        return np.where(np.isnan(losses), 0.0, losses)[np.ix_(self.groups, self.groups)]
+        losses = np.where(np.isnan(losses), 0.0, losses)
+        return losses[np.ix_(self.groups, self.groups)]
 
-    @property
-    def _high_side(self) -> tuple[Array, Array]:
+    def _on_high_side(self) -> tuple[Array, Array]:
         """Probabilities of the high side: another item's, by the answer's group, and one's own."""
         types = self.types
-        side = np.zeros((*types.high_counts.shape, 2))
         # Sides that tell nothing apart are deployed as one, the low one.
-        alike = types.low >= types.high * (1 - NO_SPLIT)
-        side[:, :, 1] = ~alike | (types.low_counts == 0)
-        return self.types.expectations(side)
+        is_split = types.low < types.high * (1 - NO_SPLIT)
+        is_high = np.zeros((*types.high_counts.shape, 2))
+        is_high[:, :, 1] = is_split | (types.low_counts == 0)
+        return types.expectations(is_high)
 
     def __repr__(self) -> str:
         error = f"worst-case error {self.worst_case_mse:.6g} per user"
@@ -467,14 +474,16 @@ class Scenario:
         object.__setattr__(self, "directions", directions)
 
     def known(self, workload: Array) -> float:
-        """What is taken off the expected square to get the variance."""
+        """What is taken off the expected square to get the variance.
+
+        ``sum_x pi_x |F w_x|^2`` of given people, ``|F W pi|^2`` of people drawn at random
+        (docs/theory/channels.md).
+        """
         if self.drawn:
-            return float(
-                np.sum(np.square(self.directions @ (workload @ self.population)))
-            )
-        return float(
-            np.square(self.directions @ workload).sum(axis=0) @ self.population
-        )
+            mean = self.directions @ (workload @ self.population)
+            return float(np.square(mean).sum())
+        squares = np.square(self.directions @ workload).sum(axis=0)
+        return float(squares @ self.population)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -520,16 +529,17 @@ class Channel:
         outputs = self.matrix.shape[-1]
         shapes = {"wanted": (p, m), "matrix": (m, outputs), "estimator": (p, outputs)}
         for name, shape in shapes.items():
-            if (given := getattr(self, name).shape) != shape:
+            given = getattr(self, name).shape
+            if given != shape:
                 remedy = "Rows and columns may be swapped: transpose it."
                 raise InputError(name, given, f"of shape {shape}", remedy)
-        sums = self.matrix.sum(axis=1)
-        if not (self.matrix.min() >= 0 and np.abs(sums - 1).max() <= 1e-12):
+        off = float(np.abs(self.matrix.sum(axis=1) - 1).max())
+        if not (self.matrix.min() >= 0 and off <= 1e-12):
             allowed = "probabilities whose rows sum to 1"
             remedy = (
                 "Divide each row by its sum; Pr[report | symbol] belongs in row symbol."
             )
-            raise InputError("matrix", float(np.abs(sums - 1).max()), allowed, remedy)
+            raise InputError("matrix", off, allowed, remedy)
         if self.bias > _UNBIASED * float(np.abs(self.estimator).max()):
             allowed = "unbiased: matrix @ estimator.T == wanted.T"
             remedy = "Recompute the estimator from this matrix."
@@ -548,7 +558,8 @@ class Channel:
     @property
     def bias(self) -> float:
         """Largest deviation of an estimate's expectation from what is wanted."""
-        return float(np.abs(self.matrix @ self.estimator.T - self.wanted.T).max())
+        expectations = self.matrix @ self.estimator.T
+        return float(np.abs(expectations - self.wanted.T).max())
 
     @property
     def pair_losses(self) -> Array:
@@ -562,7 +573,8 @@ class Channel:
         """Largest excess of a pair's log-ratio over its budget, in nats; 0.0 when none."""
         bounds = self.policy.bounds().copy()
         np.fill_diagonal(bounds, np.inf)
-        return max(0.0, float((self.pair_losses - bounds).max()))
+        excess = self.pair_losses - bounds
+        return max(0.0, float(excess.max()))
 
     def covariance(self, population: ArrayLike, *, drawn: bool = False) -> Array:
         """Covariance per person of the estimates of the wanted shares, shape ``(p, p)``.
@@ -571,32 +583,38 @@ class Channel:
         the number of people for the covariance of estimated shares.
         """
         shares = Scenario(np.asarray(population), np.eye(1)).population
-        square = (self.estimator * (shares @ self.matrix)) @ self.estimator.T
+        report_shares = shares @ self.matrix
+        square = (self.estimator * report_shares) @ self.estimator.T
         if drawn:
             mean = self.wanted @ shares
-            return np.asarray(square - np.outer(mean, mean))
-        return np.asarray(square - (self.wanted * shares) @ self.wanted.T)
+            truth = np.outer(mean, mean)
+        else:
+            truth = (self.wanted * shares) @ self.wanted.T
+        return np.asarray(square - truth)
 
     def error(self, scenario: Scenario) -> float:
         """Error per person in a scenario: the variance summed over its directions."""
+        F = scenario.directions
         covariance = self.covariance(scenario.population, drawn=scenario.drawn)
-        return float(np.sum((scenario.directions @ covariance) * scenario.directions))
+        return float(np.sum((F @ covariance) * F))
 
     @property
     def worst_drawn(self) -> float:
         """Largest error per person of the first number wanted, of any people drawn at random.
 
         ``sum_x pi_x E[T^2 | x]`` less the squared mean: of a given mean linear in the shares
-        ``pi``, so that two symbols have the largest, one with the share that makes it so.
+        ``pi``, so that two symbols have the largest. With means ``m`` and squares ``q`` of two
+        symbols, differences ``d`` and ``r`` of these and a share ``t`` of the first it is
+        ``q + t r - (m + t d)^2``, largest at ``t = (r - 2 d m) / (2 d^2)``.
         """
-        mean = self.wanted[0]
-        square = self.matrix @ np.square(self.estimator[0])
-        gap = mean[:, None] - mean
-        rise = square[:, None] - square
-        share = np.clip(
-            (rise - 2 * gap * mean) / np.where(gap == 0, 1, 2 * gap**2), 0, 1
-        )
-        return float((square + share * rise - np.square(mean + share * gap)).max())
+        m = self.wanted[0]
+        q = self.matrix @ np.square(self.estimator[0])
+        d = m[:, None] - m
+        r = q[:, None] - q
+        double_square = np.where(d == 0, 1, 2 * d**2)
+        t = np.clip((r - 2 * d * m) / double_square, 0, 1)
+        variances = q + t * r - np.square(m + t * d)
+        return float(variances.max())
 
     @property
     def errors(self) -> Array:
@@ -606,11 +624,8 @@ class Channel:
     @property
     def worst_error(self) -> float:
         """Largest error per person over the scenarios without a cap."""
-        return max(
-            self._errors(
-                [scenario for scenario in self.scenarios if scenario.cap is None]
-            )
-        )
+        free = [scenario for scenario in self.scenarios if scenario.cap is None]
+        return max(self._errors(free))
 
     def _errors(self, scenarios: Sequence[Scenario]) -> list[float]:
         """The errors of many scenarios, see :meth:`error`: shared directions are computed once.
@@ -623,22 +638,22 @@ class Channel:
             directions = scenario.directions
             if id(directions) not in squares:
                 of_reports = np.square(directions @ self.estimator).sum(axis=0)
-                of_symbols = np.square(directions @ self.wanted).sum(axis=0)
-                squares[id(directions)] = (self.matrix @ of_reports, of_symbols)
-            of_people, of_symbols = squares[id(directions)]
-            known_error = float(of_symbols @ scenario.population)
+                expected = self.matrix @ of_reports  # by symbol
+                truth = np.square(directions @ self.wanted).sum(axis=0)
+                squares[id(directions)] = (expected, truth)
+            expected, truth = squares[id(directions)]
+            expected_square = float(expected @ scenario.population)
             if scenario.drawn:
-                known_error = scenario.known(self.wanted)
-            errors.append(float(of_people @ scenario.population) - known_error)
+                errors.append(expected_square - scenario.known(self.wanted))
+            else:
+                errors.append(expected_square - float(truth @ scenario.population))
         return errors
 
     def __repr__(self) -> str:
-        error = (
-            f", largest error {self.worst_error:.6g} per person"
-            if self.scenarios
-            else ""
-        )
-        return f"<Channel: {self.policy.size} symbols, {self.outputs} reports{error}>"
+        words = f"{self.policy.size} symbols, {self.outputs} reports"
+        if self.scenarios:
+            words += f", largest error {self.worst_error:.6g} per person"
+        return f"<Channel: {words}>"
 
 
 def nearest_unbiased(
@@ -650,16 +665,18 @@ def nearest_unbiased(
     rounded matrix that may be rounding alone.
     """
     inverse = np.linalg.pinv(matrix, rcond=resolution)
-    for _ in range(2):
-        estimator = estimator + (workload - estimator @ matrix.T) @ inverse.T
+    for _ in range(2):  # the second turn mends the digits that the first one lost
+        bias = workload - estimator @ matrix.T
+        estimator = estimator + bias @ inverse.T
     return estimator
 
 
 def _frozen(values: ArrayLike | Sequence[float]) -> Array:
+    """A copy that cannot be written to; one that is so already is kept, and shared by scenarios."""
     if isinstance(values, np.ndarray):
-        frozen = not values.flags.writeable and values.base is None
-        if frozen and values.dtype == np.float64:
-            return values  # scenarios of 257 answers share one
+        is_frozen = not values.flags.writeable and values.base is None
+        if is_frozen and values.dtype == np.float64:
+            return values
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array

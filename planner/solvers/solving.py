@@ -22,12 +22,12 @@ from planner.solvers.threads import one_thread
 METHODS = ("auto", "reduced", "slsqp", "conic")
 BASELINES = ("rappor", "oue")
 PROVEN_TABLE = 1e-6  # largest proven relative gap of a table that solve returns
-_TIGHT_ENOUGH = 1e-10  # a gap worth another Newton step
+_TIGHT_ENOUGH = 1e-10  # a larger gap is worth another Newton step
+_NEWTON_STEPS = 3
 _SMALL = 12  # levels up to which SLSQP beats the conic solver's set-up time
 _LARGE = 2_000  # levels beyond which the full linear program is not worth its time
-_DENSE = (
-    100  # levels up to which SLSQP's dense rows fit: the second try when conic fails
-)
+# Levels up to which SLSQP's dense rows fit: the second try when conic fails.
+_DENSE = 100
 _LEAST_B = 2.0**-1000  # keeps ln b finite where 1/2 - x rounds to 0
 
 
@@ -88,8 +88,11 @@ def solve(
         objective = Objective(objective)
     program = Program.of(policy, objective, model_named(model))
     smallest_budget(policy)
+    attempts = [method]
+    if method == "auto":
+        attempts = _methods_for(program)
     failures = []
-    for attempt in _pick(program) if method == "auto" else (method,):
+    for attempt in attempts:
         try:
             return solve_by(program, attempt)
         except SolverError as error:
@@ -115,20 +118,28 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
         raise InputError(
             "model", model, f"one of {', '.join(BASELINES)}", "Choose one of them."
         )
-    inner = model_named("opt1" if model == "rappor" else "opt2")
+    # With one budget for all pairs the models' starting points are these closed forms.
+    inner = model_named("opt2")
+    if model == "rappor":
+        inner = model_named("opt1")
     smallest = smallest_budget(policy)
     plain = PrivacyPolicy(np.full(policy.size, smallest), policy.item_counts)
     a, b = rounded_inward(inner.start(plain), inner.to_probabilities, plain)
     return UnaryTable(policy, a, b, model, "closed form")
 
 
-def _pick(program: Program) -> tuple[str, ...]:
+def _methods_for(program: Program) -> list[str]:
     """The methods to try in turn."""
     size = program.policy.size
-    methods = ("slsqp", "conic") if size <= _SMALL else ("conic", "slsqp")
     if program.model.reduction(program.policy) is not None:
-        methods = "reduced", "conic"
-    return methods if size <= _DENSE else methods[:1]
+        methods = ["reduced", "conic"]
+    elif size <= _SMALL:
+        methods = ["slsqp", "conic"]
+    else:
+        methods = ["conic", "slsqp"]
+    if size > _DENSE:
+        return methods[:1]
+    return methods
 
 
 def smallest_budget(policy: PrivacyPolicy) -> float:
@@ -136,9 +147,8 @@ def smallest_budget(policy: PrivacyPolicy) -> float:
     smallest = policy.smallest_pair
     if smallest < LEAST_EPSILON:
         allowed = f"at least {LEAST_EPSILON:g}, or deployed probabilities cannot tell it from 0"
-        raise InputError(
-            "smallest pair budget", smallest, allowed, "Raise the smallest budgets."
-        )
+        remedy = "Raise the smallest budgets."
+        raise InputError("smallest pair budget", smallest, allowed, remedy)
     return smallest
 
 
@@ -146,24 +156,24 @@ def solve_by(program: Program, method: str) -> UnaryTable:
     """The table of a program by one method, proven; a :class:`SolverError` if it is not."""
     if method == "reduced":
         v, proof = reduced.solve_reduced(program)
-        if not _settled(program, v, proof):
+        if not _is_settled(program, v, proof):
             # The reduction's proof misses some ties of the maximum.
-            proof = max(
-                proof,
-                prove(program, v),
-                key=lambda candidate: (candidate.stationary, candidate.lower_bound),
-            )
+            by_planes = prove(program, v)
+            proof = max(proof, by_planes, key=_strength)
     else:
-        from planner.solvers import (
-            general,
-        )  # SciPy's and cvxpy's solvers take long to load
+        # SciPy's and cvxpy's solvers take long to load.
+        from planner.solvers import general
 
-        solve_by = general.solve_slsqp if method == "slsqp" else general.solve_conic
-        v = program.model.repair(program.policy, solve_by(program))
+        if method == "slsqp":
+            unrepaired = general.solve_slsqp(program)
+        else:
+            unrepaired = general.solve_conic(program)
+        v = program.model.repair(program.policy, unrepaired)
         proof = prove(program, v)
     v, proof = tightened(program, v, proof)
-    table = proven_table(program, v, proof, method)
-    gap = table.certificate.relative_gap if table.certificate else np.inf
+    table = _table_at(program, v, proof, method)
+    certificate = Certificate.of(table.objective_value, proof.lower_bound, "tables")
+    gap = certificate.relative_gap
     if not gap <= PROVEN_TABLE:
         reason = f"The method {method!r} is proven optimal only to a relative {gap:.1e}"
         remedy = (
@@ -171,55 +181,66 @@ def solve_by(program: Program, method: str) -> UnaryTable:
             "lower the largest budgets."
         )
         raise ConvergenceError(reason, remedy)
+    # Levels of importance 0 count a little in what was solved; the bound is to hold without them.
     asked = program.asked
-    if np.array_equal(asked.coefficients, program.coefficients):
-        return table
-    large = program.policy.size > _LARGE and method == "reduced"
-    of_asked = reduced.solve_reduced(program, asked)[1] if large else prove(asked, v)
-    bound = min(proof.lower_bound, of_asked.lower_bound)
-    certificate = Certificate.of(
-        table.objective_value, bound, "tables", proof.lower_bound
-    )
+    if not np.array_equal(asked.coefficients, program.coefficients):
+        if program.policy.size > _LARGE and method == "reduced":
+            _, of_asked = reduced.solve_reduced(program, asked)
+        else:
+            of_asked = prove(asked, v)
+        certificate = Certificate.of(
+            table.objective_value,
+            min(proof.lower_bound, of_asked.lower_bound),
+            "tables",
+            solved=proof.lower_bound,
+        )
     return replace(table, certificate=certificate)
 
 
-def _settled(program: Program, v: Array, proof: Proof) -> bool:
+def _strength(proof: Proof) -> tuple[bool, float]:
+    """By which the better of two proofs is chosen: its prices are slopes, its bound is larger."""
+    return proof.stationary, proof.lower_bound
+
+
+def _is_settled(program: Program, v: Array, proof: Proof) -> bool:
     """Whether the proof is tight, or the problem so large that a tighter one is not worth it."""
-    tight = program.value(v) - proof.lower_bound <= _TIGHT_ENOUGH * abs(
-        proof.lower_bound
-    )
-    return program.policy.size > _LARGE or (tight and proof.stationary)
+    gap = program.value(v) - proof.lower_bound
+    is_tight = gap <= _TIGHT_ENOUGH * abs(proof.lower_bound)
+    return program.policy.size > _LARGE or (is_tight and proof.stationary)
 
 
 def tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
     """The answer, made and proven tighter by a few Newton steps if it is not tight yet."""
-    best = v, proof
-    for _ in range(3):
-        if _settled(program, *best):
+    best = v
+    best_proof = proof
+    for _ in range(_NEWTON_STEPS):
+        if _is_settled(program, best, best_proof):
             break
         try:
-            v = program.model.repair(
-                program.policy, newton_step(program, v, best[1].weights)
-            )
+            step = newton_step(program, v, best_proof.weights)
+            v = program.model.repair(program.policy, step)
             proof = prove(program, v)
         except ConvergenceError:
             break  # the proof so far stands; solve() judges whether it is good enough
-        gaps = [program.value(point) - p.lower_bound for point, p in (best, (v, proof))]
-        best = best if gaps[0] <= gaps[1] else (v, proof)
-    return best
+        gap = program.value(v) - proof.lower_bound
+        if gap < program.value(best) - best_proof.lower_bound:
+            best = v
+            best_proof = proof
+    return best, best_proof
 
 
-def proven_table(program: Program, v: Array, proof: Proof, method: str) -> UnaryTable:
-    """The table at ``v``, moved inward by rounding errors, with its proof."""
+def _table_at(program: Program, v: Array, proof: Proof, method: str) -> UnaryTable:
+    """The table at ``v``, moved inward by rounding errors, with the proof's prices."""
     a, b = rounded_inward(v, program.model.to_probabilities, program.policy)
-    table = UnaryTable(
-        program.policy, a, b, program.model.name, method, program.objective
+    return UnaryTable(
+        program.policy,
+        a,
+        b,
+        program.model.name,
+        method,
+        program.objective,
+        shadow_prices=np.maximum(proof.shadow_prices, 0.0),
     )
-    certificate = Certificate.of(
-        table.objective_value, float(proof.lower_bound), "tables"
-    )
-    prices = np.maximum(proof.shadow_prices, 0.0)
-    return replace(table, certificate=certificate, shadow_prices=prices)
 
 
 def rounded_inward(
@@ -234,10 +255,10 @@ def rounded_inward(
         a = np.minimum(a, 1 - 2.0**-53)
         b = np.maximum(b, _LEAST_B)
         s, w = logodds.to_log_odds(a, b)
-        outside = (s > policy.room(w)) | (w > policy.room(s, against=True))
-        if not outside.any():
+        is_outside = (s > policy.room(w)) | (w > policy.room(s, against=True))
+        if not is_outside.any():
             return a, b
-        v = np.where(outside, v * (1 - shrink), v)
+        v = np.where(is_outside, v * (1 - shrink), v)
         shrink *= 2
     raise ConvergenceError(
         "Rounding alone breaks a pair's budget", "Report the policy."

@@ -15,6 +15,7 @@ edge of the upper hull of all ``(s_B, s_W)``. Extreme outputs have two values a 
 from __future__ import annotations
 
 from math import exp, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,91 +35,118 @@ def least_table_error(groups: int, cells: int, within: float, across: float) -> 
     """
     points = _spreads(groups, cells, min(within, 2 * across), across)
     hull = _upper_hull(points)
-    between_weight = float((groups - 1) ** 2)
-    within_weight = float((groups * (cells - 1)) ** 2)
+    weight_B = float((groups - 1) ** 2)
+    weight_W = float((groups * (cells - 1)) ** 2)
+    # Each corner once: the last with an edge of length 0.
     least = np.inf
     for start, end in zip(hull, [*hull[1:], hull[-1]], strict=True):
         edge = end - start
-        shares = [0.0, 1.0]
-        if edge[0] * edge[1] < 0:
-            # On the edge's line the error is least where s_W = slope s_B.
-            slope = sqrt(-within_weight * edge[1] / (between_weight * edge[0]))
-            share = (slope * start[0] - start[1]) / (edge[1] - slope * edge[0])
+        edge_B, edge_W = edge
+        shares = [0.0, 1.0]  # of the end, in a mixture of the two corners
+        if edge_B * edge_W < 0:
+            # On the edge's line V is least where s_W = slope s_B.
+            slope = sqrt(-weight_W * edge_W / (weight_B * edge_B))
+            share = (slope * start[0] - start[1]) / (edge_W - slope * edge_B)
             shares.append(min(1.0, max(0.0, float(share))))
         for share in shares:
-            between, inside = start + share * edge
-            if between > 0 and inside > 0:
-                noise = between_weight / between + within_weight / inside
-                least = min(least, (noise + 1) / (groups * cells) - 1)
+            s_B, s_W = start + share * edge
+            if s_B > 0 and s_W > 0:
+                noise = weight_B / s_B + weight_W / s_W
+                V = (noise + 1) / (groups * cells) - 1
+                least = min(least, V)
     return float(least)
+
+
+class _Outputs(NamedTuple):
+    """Outputs of one kind, by the numbers of cells with each value.
+
+    The ``usual`` groups have ``high`` cells of ``high_value`` in all, the others of ``low_value``.
+    Where there is one group more, a special one, it has ``special`` cells of ``top`` and others
+    of 1.
+    """
+
+    usual: int
+    high: Whole
+    special: Whole
+    low_value: float
+    high_value: float
+    top: float
 
 
 def _spreads(groups: int, cells: int, within: float, across: float) -> Array:
     """``(s_B, s_W)`` of all outputs that can be of use, ``(outputs, 2)``."""
     every = np.arange(1, groups * cells)
-    parts = [
-        _spreads_of(groups, cells, every, 0 * every, groups, (1.0, exp(across), 1.0))
-    ]
-    if within > across:
-        # Where R = 2 r the two values of the other groups are one.
-        others = (groups - 1) * cells + 1 if within < 2 * across else 1
-        special, high = np.meshgrid(np.arange(1, cells), np.arange(others))
-        values = (exp(within - across), exp(across), exp(within))
-        parts.append(
-            _spreads_of(
-                groups, cells, high.ravel(), special.ravel(), groups - 1, values
-            )
-        )
-    return np.vstack(parts)
+    of_two_values = _Outputs(
+        usual=groups,
+        high=every,
+        special=np.zeros_like(every),
+        low_value=1.0,
+        high_value=exp(across),
+        top=1.0,
+    )
+    spreads = _spreads_of(groups, cells, of_two_values)
+    if within <= across:
+        return spreads
+    most_high = 0  # where R = 2 r the two values of the usual groups are one
+    if within < 2 * across:
+        most_high = (groups - 1) * cells
+    special, high = np.meshgrid(np.arange(1, cells), np.arange(most_high + 1))
+    with_special_group = _Outputs(
+        usual=groups - 1,
+        high=high.ravel(),
+        special=special.ravel(),
+        low_value=exp(within - across),
+        high_value=exp(across),
+        top=exp(within),
+    )
+    return np.vstack([spreads, _spreads_of(groups, cells, with_special_group)])
 
 
-def _spreads_of(
-    groups: int,
-    cells: int,
-    high: Whole,
-    special: Whole,
-    others: int,
-    values: tuple[float, float, float],
-) -> Array:
-    """The spreads of outputs with so many ``high`` cells in the ``others`` and ``special`` ones.
+def _spreads_of(groups: int, cells: int, outputs: _Outputs) -> Array:
+    """The spreads of outputs of one kind, ``(outputs, 2)``.
 
-    ``values`` are the low and high value of the other groups, and the high one of the special
-    group, whose low one is 1. For a number of high cells ``s_B + s_W`` is given, and ``s_W`` least
-    where groups are full or empty, but for one, and largest where they are even.
+    For a number of high cells ``s_B + s_W`` is given, and ``s_W`` least where groups are full or
+    empty, but for one, and largest where they are even. Of a group with ``k`` of ``m`` cells high
+    the squared deviations are ``k (m - k) / m`` times the squared distance of the two values.
     """
-    low_value, high_value, top = values
-    number = groups * cells
-    has_special = groups - others
-    total = has_special * cells + (top - 1) * special
-    total = total + others * cells * low_value + (high_value - low_value) * high
-    square = has_special * cells + (top**2 - 1) * special
-    square = square + others * cells * low_value**2
+    usual, high, special, low_value, high_value, top = outputs
+    # Sums of the values and of their squares: as if no cell were high, and what high ones add.
+    special_groups = groups - usual
+    total = special_groups * cells + (top - 1) * special
+    total = total + usual * cells * low_value + (high_value - low_value) * high
+    square = special_groups * cells + (top**2 - 1) * special
+    square = square + usual * cells * low_value**2
     square = square + (high_value**2 - low_value**2) * high
     in_special = (top - 1) ** 2 * special * (cells - special) / cells
-    last = high % cells
-    uneven = last * (cells - last) / cells
-    quotient = high // others
-    fuller = high % others
-    even = fuller * (quotient + 1) * (cells - quotient - 1) + (
-        others - fuller
-    ) * quotient * (cells - quotient)
-    points = []
-    for in_others in (uneven, even / cells):
-        deviation = in_special + (high_value - low_value) ** 2 * in_others
-        inside = deviation * number / total**2
-        between = square * number / total**2 - 1 - inside
-        points.append(np.column_stack([between, inside]))
-    return np.vstack(points)
+    # Full or empty groups but for one, which has the rest.
+    rest = high % cells
+    uneven = rest * (cells - rest) / cells
+    # Even groups: some have one high cell more than the others.
+    fewer = high // usual
+    fuller_groups = high % usual
+    in_fuller = fuller_groups * (fewer + 1) * (cells - fewer - 1)
+    in_others = (usual - fuller_groups) * fewer * (cells - fewer)
+    even = (in_fuller + in_others) / cells
+    number = groups * cells
+    spreads = []
+    for in_usual in (uneven, even):
+        deviation = in_special + (high_value - low_value) ** 2 * in_usual
+        s_W = deviation * number / total**2
+        s_B = square * number / total**2 - 1 - s_W
+        spreads.append(np.column_stack([s_B, s_W]))
+    return np.vstack(spreads)
 
 
 def _upper_hull(points: Array) -> list[Array]:
     """The corners of the upper hull, from left to right."""
     hull: list[Array] = []
-    for point in points[np.lexsort((points[:, 1], points[:, 0]))]:
+    from_left = np.lexsort((points[:, 1], points[:, 0]))
+    for point in points[from_left]:
         while len(hull) > 1:
             edge = hull[-1] - hull[-2]
             chord = point - hull[-2]
-            if edge[0] * chord[1] - edge[1] * chord[0] < 0:
+            turns_right = edge[0] * chord[1] - edge[1] * chord[0] < 0
+            if turns_right:
                 break
             hull.pop()
         hull.append(point)
