@@ -171,9 +171,10 @@ def solve_by(program: Program, method: str) -> UnaryTable:
         v = program.model.repair(program.policy, unrepaired)
         proof = prove(program, v)
     v, proof = tightened(program, v, proof)
-    table = _table_at(program, v, proof, method)
-    certificate = Certificate.of(table.objective_value, proof.lower_bound, "tables")
-    gap = certificate.relative_gap
+    table = proven_table(program, v, proof, method)
+    gap = np.inf
+    if table.certificate is not None:
+        gap = table.certificate.relative_gap
     if not gap <= PROVEN_TABLE:
         reason = f"The method {method!r} is proven optimal only to a relative {gap:.1e}"
         remedy = (
@@ -183,17 +184,18 @@ def solve_by(program: Program, method: str) -> UnaryTable:
         raise ConvergenceError(reason, remedy)
     # Levels of importance 0 count a little in what was solved; the bound is to hold without them.
     asked = program.asked
-    if not np.array_equal(asked.coefficients, program.coefficients):
-        if program.policy.size > _LARGE and method == "reduced":
-            _, of_asked = reduced.solve_reduced(program, asked)
-        else:
-            of_asked = prove(asked, v)
-        certificate = Certificate.of(
-            table.objective_value,
-            min(proof.lower_bound, of_asked.lower_bound),
-            "tables",
-            solved=proof.lower_bound,
-        )
+    if np.array_equal(asked.coefficients, program.coefficients):
+        return table
+    if program.policy.size > _LARGE and method == "reduced":
+        _, of_asked = reduced.solve_reduced(program, asked)
+    else:
+        of_asked = prove(asked, v)
+    certificate = Certificate.of(
+        table.objective_value,
+        min(proof.lower_bound, of_asked.lower_bound),
+        "tables",
+        solved=proof.lower_bound,
+    )
     return replace(table, certificate=certificate)
 
 
@@ -229,10 +231,10 @@ def tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
     return best, best_proof
 
 
-def _table_at(program: Program, v: Array, proof: Proof, method: str) -> UnaryTable:
-    """The table at ``v``, moved inward by rounding errors, with the proof's prices."""
+def proven_table(program: Program, v: Array, proof: Proof, method: str) -> UnaryTable:
+    """The table at ``v``, moved inward by rounding errors, with its proof."""
     a, b = rounded_inward(v, program.model.to_probabilities, program.policy)
-    return UnaryTable(
+    table = UnaryTable(
         program.policy,
         a,
         b,
@@ -241,6 +243,9 @@ def _table_at(program: Program, v: Array, proof: Proof, method: str) -> UnaryTab
         program.objective,
         shadow_prices=np.maximum(proof.shadow_prices, 0.0),
     )
+    bound = float(proof.lower_bound)
+    certificate = Certificate.of(table.objective_value, bound, "tables")
+    return replace(table, certificate=certificate)
 
 
 def rounded_inward(
