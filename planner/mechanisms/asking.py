@@ -43,7 +43,7 @@ from planner.mechanisms.collected import (
     RowsCollected,
 )
 from planner.mechanisms.counting import Aggregate, Reports, stacked
-from planner.mechanisms.inputs import ItemSets, generator, true_counts
+from planner.mechanisms.inputs import ItemSets, OwnSums, generator, true_counts
 from planner.mechanisms.set_design import OverlapCollected
 from planner.mechanisms.subset_design import SidesCollected
 from planner.mechanisms.words import Words, seeded_words
@@ -101,26 +101,23 @@ class AskedCollected(Asked):
 
     def of(self, question: Question) -> Self:
         """The way of asking with the items of a question, in its order."""
-        return replace(
-            self, levels=question.plain_levels.with_dummies(self.levels.dummies)
-        )
+        levels = question.plain_levels.with_dummies(self.levels.dummies)
+        return replace(self, levels=levels)
 
     def with_sizes(self, longer: Longer) -> AskedCollected:  # noqa: ARG002 - sets know better
         """The way of asking with set sizes as they were asked for; InputError if it has no sets."""
+        allowed = "of a question about item sets"
         remedy = "Name the question about sets first, then the one about their sizes."
-        raise InputError(
-            "set_sizes", self.kind, "of a question about item sets", remedy
-        )
+        raise InputError("set_sizes", self.kind, allowed, remedy)
 
     def set_sizes(self, raw: Found = None) -> Longer:  # noqa: ARG002 - ordered answers know better
         """Numbers of items, each with an upper limit of the share with more than the last one.
 
         InputError unless answers are numbers of items; nothing where nothing was found yet.
         """
+        allowed = "of a question about set sizes"
         remedy = "Ask for the number of items in a question of kind 'ordinal'."
-        raise InputError(
-            "set_sizes", self.kind, "of a question about set sizes", remedy
-        )
+        raise InputError("set_sizes", self.kind, allowed, remedy)
 
 
 class ItemCollected(answers.Item, AskedCollected):
@@ -141,15 +138,14 @@ class ItemCollected(answers.Item, AskedCollected):
         names = (self.levels.level_names(), self.levels.item_names())
         return item_rows(names, raw, raw.on_simplex(), confidence)
 
-    def sums(self, people: People) -> tuple[int, Array, Array]:
-        """Number of people, and sums over them of the chance of each item, and of its square."""
+    def own_sums(self, people: People) -> OwnSums:
+        """Sums over people of the chances that each item is what a report is about."""
         counts = true_counts(people, self.levels.total)
-        people_of_items = counts.astype(np.float64)
-        return int(counts.sum()), people_of_items, people_of_items
+        holders = counts.astype(np.float64)
+        return OwnSums(int(counts.sum()), chances=holders, squares=holders)
 
     def variance(self, shape: Collected, people: People) -> Found:
-        (users, chance_sums, square_sums) = self.sums(people)
-        variances = shape.variance(users, chance_sums, square_sums)
+        variances = shape.variance(self.own_sums(people))
         return np.asarray(self.scale**2 * variances)
 
     def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
@@ -181,18 +177,17 @@ class OrderedCollected(answers.Ordered, ItemCollected):
             mean = mean_of_scores(raw, confidence)
             possible = (min(self.scores), max(self.scores))
             return quantity_rows(raw.users, [("mean score", mean, possible)])
-        shares = self._shares(raw, confidence)
         size = len(self.order) - self.no_answer
-        every = None
+        shares_of_all = None
         if self.no_answer:
-            every = self._shares(raw, confidence, every=True)
+            shares_of_all = self._shares(raw, confidence, every=True)
         return ordered_rows(
             self.levels,
             self.order[:size],
-            shares,
+            self._shares(raw, confidence),
             self.scores[:size],
             outside=self.order[-1],
-            none=every,
+            none=shares_of_all,
             edges=self.edges,
         )
 
@@ -249,20 +244,20 @@ class NumberCollected(answers.Number, AskedCollected):
 
     def own_many(self, codes: Sequence[Code], words: Words) -> Whole:
         answers = np.array(codes, dtype=np.float64)  # None becomes NaN
-        below, threshold = self._grid(answers)
-        is_above = words.half(below.size) < threshold
-        points = below + is_above
-        return np.where(np.isnan(answers), self.points, points)
+        below, units_above = self._grid(answers)
+        is_above = words.half(below.size) < units_above
+        return np.where(np.isnan(answers), self.points, below + is_above)
 
     def _grid(self, answers: Array) -> tuple[Whole, Whole]:
         """The grid point below each answer, and 2^32 times the chance of the next."""
         last = self.points - 1
         given = np.where(np.isnan(answers), self.lower, answers)
-        position = (given - self.lower) / (self.upper - self.lower) * last
-        below = position.astype(np.int64)
-        below = np.minimum(below, last - 1)
-        units_above = (position - below) * DENOMINATOR + 0.5  # to the nearest
-        return below, units_above.astype(np.int64)
+        share_of_range = (given - self.lower) / (self.upper - self.lower)
+        position = share_of_range * last
+        below = np.minimum(position.astype(np.int64), last - 1)
+        units_above = (position - below) * DENOMINATOR
+        to_nearest = (units_above + 0.5).astype(np.int64)
+        return below, to_nearest
 
     def of(self, question: Question) -> Self:
         asked = cast("Numeric", question)
@@ -321,7 +316,8 @@ class NumberCollected(answers.Number, AskedCollected):
         With rate ``R`` and mean ``mu``, ``R (1 - R) [[mu^2, mu], [mu, 1]]`` for answers all alike;
         answers that are 1 or -1 alone add their own variance ``R (1 - mu^2)`` to the first.
         """
-        spread = rate * (1 - rate) * np.array([[mean**2, mean], [mean, 1.0]])
+        answer = np.array([mean, 1.0])
+        spread = rate * (1 - rate) * np.outer(answer, answer)
         if self.yes_no:
             spread[0, 0] += rate * (1 - mean**2)
         return spread
@@ -348,11 +344,10 @@ class NumberCollected(answers.Number, AskedCollected):
             ("missing rate", estimates.missing_rate, (0.0, 1.0)),
             ("frequency", estimates.frequency, (0.0, 1.0)),
         )
-        stated = [
-            (name, estimate, possible)
-            for name, estimate, possible in quantities
-            if estimate is not None
-        ]
+        stated = []
+        for name, estimate, possible in quantities:
+            if estimate is not None:
+                stated.append((name, estimate, possible))
         return quantity_rows(raw.users, stated)
 
     def output_law(self, shape: Any, values: ArrayLike) -> Array:
@@ -365,7 +360,8 @@ class NumberCollected(answers.Number, AskedCollected):
         rows = np.array(shape.rows) / DENOMINATOR
         below, units_above = self._grid(answers)
         share_above = units_above[:, None] / DENOMINATOR
-        law = (1 - share_above) * rows[below] + share_above * rows[below + 1]
+        share_below = 1 - share_above
+        law = share_below * rows[below] + share_above * rows[below + 1]
         is_missing = np.isnan(answers)[:, None]
         return np.where(is_missing, rows[-1], law)
 
@@ -395,15 +391,16 @@ class NumberCollected(answers.Number, AskedCollected):
         drawn = report_law.covariance(np.ones(1))
         deviations = np.array([np.nan_to_num(unit), is_given])
         deviations -= deviations.mean(axis=1, keepdims=True)
-        covariance = people_count * drawn - deviations @ deviations.T
+        C = people_count * drawn - deviations @ deviations.T
         mean = float(unit[is_given].mean())
-        mean_gradient = np.array([1.0, -mean])
-        on_unit = float(mean_gradient @ covariance @ mean_gradient)
+        g = np.array([1.0, -mean])
+        t = np.array([self.domain.radius, self.domain.center])
         scale = self.domain.radius / is_given.sum()
-        total_gradient = np.array([self.domain.radius, self.domain.center])
-        of_total = float(total_gradient @ covariance @ total_gradient)
-        of_missing_rate = float(covariance[1, 1]) / people_count**2
-        return NumericVariance(on_unit * scale**2, of_total, of_missing_rate)
+        return NumericVariance(
+            mean=float(g @ C @ g) * scale**2,
+            total=float(t @ C @ t),
+            missing_rate=float(C[1, 1]) / people_count**2,
+        )
 
     def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
         return super().own_counts(self.domain.answers(people), rng)
@@ -427,13 +424,13 @@ class OneOfSetCollected(item_sets.OneOfSet, ItemCollected):
         sets = ItemSets.of(codes, self.levels.total)
         return sets.sampled(self.padding_length, words)
 
-    def sums(self, people: People) -> tuple[int, Array, Array]:
+    def own_sums(self, people: People) -> OwnSums:
         sets = ItemSets.of(people, self.levels.total)
-        (chance_sums, square_sums) = sets.sampling_sums(self.padding_length)
-        return sets.users, chance_sums, square_sums
+        return sets.sampling_sums(self.padding_length)
 
     def bias(self, people: People) -> Array:
-        return ItemSets.of(people, self.levels.total).lost(self.padding_length)
+        sets = ItemSets.of(people, self.levels.total)
+        return sets.lost(self.padding_length)
 
     def with_sizes(self, longer: Longer) -> OneOfSetCollected:
         cut = []
@@ -471,10 +468,14 @@ class WholeSetCollected(item_sets.WholeSet, OneOfSetCollected):
         sets = ItemSets.of(codes, self.levels.total)
         return sets.padded(self.padding_length, words)
 
-    def sums(self, people: People) -> tuple[int, Array, Array]:
-        (users, chance_sums, square_sums) = super().sums(people)
+    def own_sums(self, people: People) -> OwnSums:
+        of_one_item = super().own_sums(people)
         length = self.padding_length
-        return users, length * chance_sums, length**2 * square_sums
+        return OwnSums(
+            of_one_item.users,
+            chances=length * of_one_item.chances,
+            squares=length**2 * of_one_item.squares,
+        )
 
 
 def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:

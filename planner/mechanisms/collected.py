@@ -40,6 +40,7 @@ from planner.mechanisms.counting import (
     bit_of,
     require_below,
 )
+from planner.mechanisms.inputs import OwnSums
 from planner.mechanisms.sampling_privacy import DieEstimates, SamplingPrivacy
 from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.policy import logodds
@@ -62,15 +63,14 @@ class Collected(Shape):
 
     @cached_property
     def chances(self) -> tuple[Array, Array]:
-        """Chances that a report supports each element, as the own one and as another."""
+        """``a`` and ``b``, chances that a report supports each element, own and another."""
         support = self.support() or []
         if self.levels.dummies and len(support) == len(self.levels.names):
             support = [*support, support[self.levels.dummy_level]]
         counts = [member.elements for member in self.levels.members]
         by_level = np.array(support, dtype=np.float64)  # (levels, 2)
-        by_element = np.repeat(by_level, counts, axis=0)
-        (own_chances, other_chances) = by_element.T
-        return own_chances, other_chances
+        a, b = np.repeat(by_level, counts, axis=0).T
+        return a, b
 
     def estimate(self, counted: Aggregate) -> Found:
         """Estimates of the elements or of the wanted numbers.
@@ -78,20 +78,21 @@ class Collected(Shape):
         Sums of several rounds stand one above the other. The standard errors put the estimated
         counts, limited to ``[0, n]``, in place of the true ones in the exact variance.
         """
-        return linear_estimates(counted, *self.chances)
+        a, b = self.chances
+        return linear_estimates(counted, a, b)
 
-    def variance(self, users: int, chance_sums: Array, square_sums: Array) -> Array:
+    def variance(self, own: OwnSums) -> Array:
         """Exact variance of counts of the first elements, in people squared.
 
-        ``chance_sums`` and ``square_sums`` add up, over the people, the chance ``P`` that the own
-        element is this one, and ``P^2``: ``n noise + sum P (1 + signal) - sum P^2``, with the terms
-        of :mod:`planner.policy.logodds`. Where ``P`` is 1 or 0 it is the formula of the module.
+        With the chance ``P`` that the own element is this one and the terms of
+        :mod:`planner.policy.logodds` it is ``n noise + sum P (1 + signal) - sum P^2``. Where ``P``
+        is 1 or 0 it is the formula of the module.
         """
-        (own_chances, other_chances) = self.chances
-        noise, signal = logodds.noise_and_signal(
-            own_chances[: chance_sums.size], other_chances[: chance_sums.size]
-        )
-        return np.asarray(users * noise + chance_sums * (1 + signal) - square_sums)
+        first = slice(own.chances.size)
+        a, b = self.chances
+        noise, signal = logodds.noise_and_signal(a[first], b[first])
+        of_holders = own.chances * (1 + signal)
+        return np.asarray(own.users * noise + of_holders - own.squares)
 
     def second_moments(self, shares: Array, sums: Array) -> Array:
         """``E[S_j S_k]`` of what a report adds to ``sums`` of elements' counts, ``(k, d)``.
@@ -99,8 +100,8 @@ class Collected(Shape):
         Of a person drawn from ``shares`` of the elements. Here reports support two elements
         independently, given the own one.
         """
-        (own_chances, other_chances) = self.chances
-        noise, signal = logodds.noise_and_signal(own_chances, other_chances)
+        a, b = self.chances
+        noise, signal = logodds.noise_and_signal(a, b)
         # E[T_k^2] of what a report adds to element k; E[T_j T_k] is 0, as one of them is not own.
         mean_squares = noise + shares * (1 + signal)
         return np.asarray((sums * mean_squares) @ sums.T)
@@ -124,22 +125,29 @@ class Collected(Shape):
 
         A report that supports it adds ``(1 - b) / (a - b)``, another one ``-b / (a - b)``.
         """
-        own_chances, other_chances = self.chances
-        signal = own_chances - other_chances
-        supporting = counted.counts * np.square((1 - other_chances) / signal)
-        others = (counted.users - counted.counts) * np.square(other_chances / signal)
-        return np.asarray(supporting + others)
+        a, b = self.chances
+        if_supporting = (1 - b) / (a - b)
+        if_not = b / (a - b)
+        not_supporting = counted.users - counted.counts
+        squares = counted.counts * np.square(if_supporting)
+        squares = squares + not_supporting * np.square(if_not)
+        return np.asarray(squares)
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
         """Sums with the law that reports of ``people[k]`` people about element ``k`` give each.
 
         How they depend on each other is left out.
         """
-        n = int(people.sum())
-        (a, b) = self.chances
-        from_holders = rng.binomial(people, a)
-        from_others = rng.binomial(n - people, b)
-        return Aggregate(n, from_holders + from_others)
+        return self._supports_drawn(people, int(people.sum()), rng)
+
+    def _supports_drawn(
+        self, holders: Whole, users: int, rng: np.random.Generator
+    ) -> Aggregate:
+        """How many of ``users`` reports support each element that so many of them are about."""
+        a, b = self.chances
+        from_holders = rng.binomial(holders, a)
+        from_others = rng.binomial(users - holders, b)
+        return Aggregate(users, from_holders + from_others)
 
 
 class BitsCollected(bits.Bits, Collected):
@@ -149,9 +157,7 @@ class BitsCollected(bits.Bits, Collected):
         return PackedCounter(self.levels.elements)
 
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
-        (own_thresholds, other_thresholds) = self._thresholds
-        a = np.array(own_thresholds, dtype=np.uint32)
-        b = np.array(other_thresholds, dtype=np.uint32)
+        a, b = np.array(self._thresholds, dtype=np.uint32)
         reports = draw_reports(elements, a, b, words)
         return [as_bytes(reports)]
 
@@ -167,30 +173,25 @@ class RowsCollected(rows.Rows, Collected):
 
     def estimate(self, counted: Aggregate) -> Found:
         values = np.array(self.values)
-        chances = np.array(self.rows) / DENOMINATOR
-        blocks = list[tuple[int, float]]()
+        blocks = []
         if self.blocks:
             starts = np.cumsum([0, *self.blocks])[:-1]
             # A block has the same share whatever the answer: that of the first row is of all.
             shares = np.add.reduceat(self.rows[0], starts) / DENOMINATOR
             blocks = list(zip(self.blocks, shares.tolist(), strict=True))
+        chances = np.array(self.rows) / DENOMINATOR
         law = ReportLaw(chances, values, counted.users, self.blocks)
         estimates = wanted_estimates(values, counted.counts, blocks)
         return estimates._replace(law=law)
 
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
-        # One search for all answers: the cumulated integers of answer x begin at x 2^32.
-        ends = np.cumsum(np.array(self.rows), axis=1)
-        begins = np.arange(len(self.rows)) * DENOMINATOR
-        ends += begins[:, None]
-        word = elements * DENOMINATOR + words.half(elements.size)
-        cell = np.searchsorted(ends.ravel(), word, side="right")
-        reports = cell - elements * self.cells
-        return [as_bytes(reports.astype("<u2")[:, None])]
+        cells = drawn_cells(np.array(self.rows), elements, words)
+        return [as_bytes(cells.astype("<u2")[:, None])]
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
         """Draw the counts of all cells together, see :class:`Collected`."""
-        drawn = rng.multinomial(people, np.array(self.rows) / DENOMINATOR)
+        chances = np.array(self.rows) / DENOMINATOR
+        drawn = rng.multinomial(people, chances)
         return Aggregate(int(people.sum()), drawn.sum(axis=0))
 
 
@@ -213,9 +214,7 @@ class HashCollected(hashing.Hash, Collected):
 
     def _supports(self, reports: Reports) -> Whole:
         """How many of the reports support each item: those whose value it is hashed to."""
-        pairs = reports.view("<u4").astype(
-            np.uint32
-        )  # a report: its seed and its value
+        pairs = reports.view("<u4").astype(np.uint32)
         require_below(pairs[:, 1], self.values)
         items = np.arange(self.levels.total, dtype=np.uint32)
 
@@ -255,10 +254,8 @@ class DieCollected(die.Die, Collected):
         is_sampled = face == edges.size
         first = np.where(is_sampled, 0, face)
         second = np.where(is_sampled, elements, face)
-        return [
-            as_bytes(first.astype("<u4")[:, None]),
-            as_bytes(second.astype("<u4")[:, None]),
-        ]
+        rounds = [first, second]
+        return [as_bytes(reported.astype("<u4")[:, None]) for reported in rounds]
 
     @cached_property
     def mechanism(self) -> SamplingPrivacy:
@@ -272,30 +269,40 @@ class DieCollected(die.Die, Collected):
         )
 
 
-def linear_estimates(
-    counted: Aggregate, own_chances: Array, other_chances: Array
-) -> SupportEstimates:
+def drawn_cells(integers: Whole, rows: Whole, words: Words) -> Whole:
+    """For each person a cell of their row of ``integers``, which say of 2^32 how often each is.
+
+    One search serves all rows: the cumulated integers of row ``x`` begin at ``x 2^32``.
+    """
+    row_count, cells = integers.shape
+    ends = np.cumsum(integers, axis=1)
+    ends += np.arange(row_count)[:, None] * DENOMINATOR
+    word = rows * DENOMINATOR + words.half(rows.size)
+    cell = np.searchsorted(ends.ravel(), word, side="right")
+    return np.asarray(cell - rows * cells)
+
+
+def linear_estimates(counted: Aggregate, a: Array, b: Array) -> SupportEstimates:
     """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``.
 
     The variance is ``n noise + c signal`` (IDUE paper, eq. 8; :mod:`planner.policy.logodds`), with
     the estimate, limited to ``[0, n]``, in place of the true count ``c``. Null standard errors are
     those with ``c = 0``.
     """
-    counted.require(own_chances.shape)
+    counted.require(a.shape)
     n = counted.users
-    (noise, signal) = logodds.noise_and_signal(own_chances, other_chances)
-    by_chance = n * other_chances
-    values = (counted.counts - by_chance) / (own_chances - other_chances)
-    noise_variance = n * noise
-    variances = noise_variance + np.clip(values, 0, n) * signal
+    noise, signal = logodds.noise_and_signal(a, b)
+    values = (counted.counts - n * b) / (a - b)
+    null_variances = n * noise
+    variances = null_variances + np.clip(values, 0, n) * signal
     return SupportEstimates(
         values,
         np.sqrt(variances),
-        np.sqrt(noise_variance),
+        np.sqrt(null_variances),
         n,
         counted.counts,
-        own_chances,
-        other_chances,
+        a,
+        b,
     )
 
 
@@ -317,13 +324,13 @@ def xxh32(number: NDArray[np.uint32], seed: NDArray[np.uint32]) -> NDArray[np.ui
     '0x57848006'
     """
     u = np.uint32
-    h = seed + u(374761393) + u(4)
-    h = h + number * u(3266489917)
-    rotated = (h << u(17)) | (h >> u(15))
-    h = rotated * u(668265263)
+    state = seed + u(374761393) + u(4)
+    state = state + number * u(3266489917)
+    rotated = (state << u(17)) | (state >> u(15))
+    state = rotated * u(668265263)
     # The avalanche: every bit of the state reaches every bit of the hash.
-    h = h ^ (h >> u(15))
-    h = h * u(2246822519)
-    h = h ^ (h >> u(13))
-    h = h * u(3266489917)
-    return h ^ (h >> u(16))
+    state = state ^ (state >> u(15))
+    state = state * u(2246822519)
+    state = state ^ (state >> u(13))
+    state = state * u(3266489917)
+    return state ^ (state >> u(16))

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,8 +55,9 @@ def item_numbers(argument: str, values: ArrayLike, items: int) -> Whole:
     """
     array = _whole_numbers(argument, values)
     if array.ndim != 1:
+        allowed = "a flat list of item numbers"
         remedy = "Put the answers of all users in one flat list."
-        raise InputError(argument, array.shape, "a flat list of item numbers", remedy)
+        raise InputError(argument, array.shape, allowed, remedy)
     is_outside = (array < 0) | (array >= items)
     for k in np.flatnonzero(is_outside):
         allowed = f"an item number from 0 to {items - 1}"
@@ -74,14 +76,14 @@ def true_counts(counts: ArrayLike, items: int) -> Whole:
     for k in np.flatnonzero(array < 0):
         raise InputError(f"true_counts[{k}]", int(array[k]), "at least 0", remedy)
     if not array.any():
+        allowed = "above 0 for at least one item"
         remedy = "Count at least one user."
-        raise InputError(
-            "true_counts", "0 everywhere", "above 0 for at least one item", remedy
-        )
+        raise InputError("true_counts", "0 everywhere", allowed, remedy)
     return np.asarray(array, np.int64)
 
 
 def _whole_numbers(argument: str, values: ArrayLike) -> Whole:
+    """The values as an array of whole numbers; an InputError that names the first that is none."""
     try:
         array: Whole = np.asarray(values)
     except (TypeError, ValueError):
@@ -96,11 +98,24 @@ def _whole_numbers(argument: str, values: ArrayLike) -> Whole:
             value = float(flat[position])
             remedy = "Items go by whole numbers: replace what is missing or broken."
             raise InputError(f"{argument}[{position}]", value, "a whole number", remedy)
+    dtype = f"of dtype {array.dtype}"
     remedy = "Convert with numpy.asarray(values, dtype=int) once you know that they are whole."
-    raise InputError(argument, f"of dtype {array.dtype}", "of an integer dtype", remedy)
+    raise InputError(argument, dtype, "of an integer dtype", remedy)
 
 
 # -- item sets -----------------------------------------------------------------------------
+
+
+class OwnSums(NamedTuple):
+    """Of people: how many, and sums over them of the chance ``P_u(k)`` that each element is drawn.
+
+    ``chances`` are ``sum_u P_u(k)`` and ``squares`` ``sum_u P_u(k)^2``, shape ``(elements,)``.
+    Where a person has one item ``P`` is 1 or 0, and both are how many have it.
+    """
+
+    users: int
+    chances: Array
+    squares: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,10 +153,9 @@ class ItemSets:
         item_count(self.items, least=1)
         starts = np.array(self.starts)
         if starts.dtype.kind not in "iu" or starts.ndim != 1 or starts.size < 2:
+            allowed = "whole numbers, one more than users"
             remedy = "Give at least one user's set."
-            raise InputError(
-                "starts", self.starts, "whole numbers, one more than users", remedy
-            )
+            raise InputError("starts", self.starts, allowed, remedy)
         members = item_numbers("members", self.members, self.items)
         falls = np.any(np.diff(starts) < 0)
         if starts[0] != 0 or starts[-1] != members.size or falls:
@@ -149,19 +163,18 @@ class ItemSets:
             remedy = "Use ItemSets.of, which works them out."
             raise InputError("starts", starts.tolist(), allowed, remedy)
         starts = starts.astype(np.int64)
-        user = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+        members.setflags(write=False)
+        starts.setflags(write=False)
+        object.__setattr__(self, "members", members)
+        object.__setattr__(self, "starts", starts)
         # One number for a user and an item: a repeat stands beside itself once they are sorted.
-        keys = np.sort(user * self.items + members)
+        keys = np.sort(self._member_users() * self.items + members)
         is_repeat = keys[1:] == keys[:-1]
         for position in np.flatnonzero(is_repeat):
             who, item = divmod(int(keys[position]), self.items)
+            repeat = f"item {item} twice"
             remedy = "Give every item of a set once."
-            raise InputError(
-                f"set of user {who}", f"item {item} twice", "without repeats", remedy
-            )
-        for name, array in (("members", members), ("starts", starts)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            raise InputError(f"set of user {who}", repeat, "without repeats", remedy)
 
     @classmethod
     def of(cls, sets: Sets, items: int) -> ItemSets:
@@ -175,13 +188,12 @@ class ItemSets:
         try:
             lists = list(sets)
             members = np.asarray(list(chain.from_iterable(lists)))
-            starts = np.cumsum([0, *map(len, lists)])
+            sizes = [len(items_of_user) for items_of_user in lists]
         except (TypeError, ValueError):
+            allowed = "one list of item numbers per user"
             remedy = "Write [[0, 2], [], [1]] for three users."
-            raise InputError(
-                "sets", sets, "one list of item numbers per user", remedy
-            ) from None
-        return cls(items, members, starts)
+            raise InputError("sets", sets, allowed, remedy) from None
+        return cls(items, members, np.cumsum([0, *sizes]))
 
     @property
     def users(self) -> int:
@@ -197,26 +209,28 @@ class ItemSets:
         """How many users have each item, shape ``(items,)``."""
         return np.bincount(self.members, minlength=self.items)
 
-    def sampling_sums(self, padding_length: int) -> Array:
-        """Sums over users of ``P_u(k)`` and of its square, shape ``(2, items)``.
+    def _member_users(self) -> Whole:
+        """Whose each member is, shape ``(total,)``."""
+        return np.repeat(np.arange(self.users), self.sizes)
 
-        ``P_u(k) = 1 / max(|x_u|, l)`` if user ``u`` has item ``k``, else 0: the
-        probability that padding and sampling picks it.
+    def sampling_sums(self, padding_length: int) -> OwnSums:
+        """Sums over users of the chance ``P_u(k)`` that padding and sampling picks item ``k``.
+
+        ``P_u(k) = 1 / max(|x_u|, l)`` if user ``u`` has the item, else 0.
         """
         sizes = self.sizes
-        by_user = 1 / np.maximum(sizes, padding_length)
-        chances = np.repeat(by_user, sizes)
-        chance_sums = np.bincount(self.members, chances, self.items)
-        square_sums = np.bincount(self.members, chances**2, self.items)
-        return np.array([chance_sums, square_sums])
+        chance_by_user = 1 / np.maximum(sizes, padding_length)
+        chances = np.repeat(chance_by_user, sizes)
+        sums = np.bincount(self.members, chances, self.items)
+        squares = np.bincount(self.members, chances**2, self.items)
+        return OwnSums(self.users, np.asarray(sums), np.asarray(squares))
 
     def lost(self, padding_length: int) -> Array:
         """The bias of counts of cut sets, in people, not positive, shape ``(items,)``.
 
         The mean of the estimate, ``l sum_u P_u(k)``, less the true count.
         """
-        (chance_sums, _) = self.sampling_sums(padding_length)
-        expected = padding_length * chance_sums
+        expected = padding_length * self.sampling_sums(padding_length).chances
         return np.asarray(expected - self.counts())
 
     def padded(self, length: int, words: Words) -> Whole:
@@ -227,7 +241,7 @@ class ItemSets:
         # The last dummy first: a set of j items takes the places of the last j dummies.
         dummies = np.arange(self.items + length - 1, self.items - 1, -1)
         elements = np.tile(dummies, (self.users, 1))
-        user = np.repeat(np.arange(self.users), self.sizes)
+        user = self._member_users()
         is_same_user = np.diff(user) == 0
         # Each set's items in the order of random words: all orders are equally likely.
         has_ties = True
@@ -236,10 +250,10 @@ class ItemSets:
             order = np.lexsort((drawn, user))
             is_tie = np.diff(drawn[order]) == 0
             has_ties = bool(np.any(is_tie & is_same_user))
-        mixed = self.members[order]
+        shuffled = self.members[order]
         position = np.arange(user.size) - self.starts[user]
         is_kept = position < length
-        elements[user[is_kept], position[is_kept]] = mixed[is_kept]
+        elements[user[is_kept], position[is_kept]] = shuffled[is_kept]
         return elements
 
     def sampled(self, length: int, words: Words) -> Whole:
@@ -256,11 +270,11 @@ class ItemSets:
     def some(self, users: Whole) -> ItemSets:
         """The sets of these users, shape ``(k,)``."""
         sizes = self.sizes[users]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        starts = np.append(0, np.cumsum(sizes))
         total = int(starts[-1])
         # From a member's position here to the one among all sets.
-        shifts = np.repeat(self.starts[users] - starts[:-1], sizes)
-        positions = np.arange(total) + shifts
+        shift_by_user = self.starts[users] - starts[:-1]
+        positions = np.arange(total) + np.repeat(shift_by_user, sizes)
         return ItemSets(self.items, self.members[positions], starts)
 
 

@@ -52,14 +52,13 @@ class OverlapCollected(overlap.Overlap, Collected):
     def of(cls, levels: Levels, cap: float | None) -> OverlapCollected:
         """The best design, with its ratios rounded up to whole numbers over 2^32: private."""
         epsilon = levels.least_demanded()
-        items = levels.total
-        size, log_steps, _ = best_set_design(items, levels.dummies, epsilon, cap)
+        design = best_set_design(levels.total, levels.dummies, epsilon, cap)
         # Of a report with j hits to one with j + 1; fewer hits than size - items are impossible.
-        fewest = max(0, size - items)
-        log_ratios = -np.diff(log_steps)[fewest:size]
+        fewest = max(0, design.size - levels.total)
+        log_ratios = -np.diff(design.log_steps)[fewest : design.size]
         ratios = units_above(np.exp(log_ratios))
         ratios = np.minimum(ratios, DENOMINATOR)
-        return cls(levels, size, cap or epsilon, tuple(ratios.tolist()))
+        return cls(levels, design.size, cap or epsilon, tuple(ratios.tolist()))
 
     def counter(self) -> Counter:
         if self.width:
@@ -69,17 +68,15 @@ class OverlapCollected(overlap.Overlap, Collected):
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         """Draw the reports of padded sets, shape ``(n, length)``."""
         part_count = 1 + len(elements) * self.cells // _CHUNK_ELEMENTS
-        parts = np.array_split(elements, part_count)
-        reports = [self._drawn(part.T, words) for part in parts]
+        reports = []
+        for part in np.array_split(elements, part_count):
+            reports.append(self._drawn(part.T, words))
         return [np.concatenate(reports)]
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
         """Draw the counts of padded sets: element ``k`` is in ``people[k]`` of them."""
-        n = int(people.sum()) // self.levels.dummies
-        (a, b) = self.chances
-        from_holders = rng.binomial(people, a)
-        from_others = rng.binomial(n - people, b)
-        return Aggregate(n, from_holders + from_others)
+        users = int(people.sum()) // self.levels.dummies
+        return self._supports_drawn(people, users, rng)
 
     def _counted(self, rows: Reports) -> Whole:
         """How many of the reports have each element, of reports that list rising numbers."""
@@ -88,9 +85,8 @@ class OverlapCollected(overlap.Overlap, Collected):
         is_unordered = (np.diff(numbers, axis=1) <= 0).any(axis=1)
         for u in np.flatnonzero(is_outside | is_unordered):
             allowed = f"{self.held} rising numbers below {self.cells}"
-            raise InputError(
-                f"report {u}", "another one", allowed, "Leave the report out."
-            )
+            remedy = "Leave the report out."
+            raise InputError(f"report {u}", "another one", allowed, remedy)
         return np.bincount(numbers.ravel(), minlength=self.cells)
 
     def _drawn(self, elements: Whole, words: Words) -> Reports:
@@ -101,32 +97,35 @@ class OverlapCollected(overlap.Overlap, Collected):
         where what was drawn was there already, until there are ``length + held - h``; then the own
         ones that are no hits are taken away.
         """
-        (length, n) = elements.shape
+        length, n = elements.shape
         width = 8 * octets(self.cells)
         bits = np.zeros(n * width, np.bool_)
         rows = bits.reshape(n, width)
         first_bit = np.arange(n) * width
         hits_left = self.hits_drawn(n, words)
-        full = length + self.held - hits_left
+        filled_size = length + self.held - hits_left
         # Of j own elements that are left, h of them hits, the next is one with the chance h / j.
         is_hit = np.zeros(elements.shape, np.bool_)
         for position in range(length):
-            is_hit[position] = words.below(length - position, n) < hits_left
+            own_left = length - position
+            is_hit[position] = words.below(own_left, n) < hits_left
             hits_left -= is_hit[position]
         own_bits = elements + first_bit
         bits[own_bits] = True
-        missing = full - np.count_nonzero(rows, axis=1)
-        while missing.any():
+        while True:
+            missing = filled_size - np.count_nonzero(rows, axis=1)
+            if not missing.any():
+                break
             first_bits = np.repeat(first_bit, missing)
             drawn = words.below(self.cells, first_bits.size)
             bits[first_bits + drawn] = True
-            missing = full - np.count_nonzero(rows, axis=1)
-        bits[own_bits[~is_hit]] = False
+        is_no_hit = ~is_hit
+        bits[own_bits[is_no_hit]] = False
         if not self.width:
             return np.packbits(rows, axis=1, bitorder="little")
-        columns = np.flatnonzero(bits) % width
-        numbers = columns.reshape(n, self.held)
-        return as_bytes(numbers.astype(f"<u{self.width}"))
+        numbers = np.flatnonzero(bits) % width
+        lists = numbers.reshape(n, self.held)
+        return as_bytes(lists.astype(f"<u{self.width}"))
 
     def hits_drawn(self, count: int, words: Words) -> Whole:
         """The number of own elements in each report.
@@ -140,11 +139,13 @@ class OverlapCollected(overlap.Overlap, Collected):
         drawn = words.raw(count)
         extra_hits = np.searchsorted(edges, drawn, side="right")
         # A word that is an edge does not tell, once in 10^18: it gets further digits.
-        undecided = np.flatnonzero(np.isin(drawn, edges))
-        for k in undecided:
-            number = int(drawn[k]) * total + below(words.octets, total)
+        is_undecided = np.isin(drawn, edges)
+        for k in np.flatnonzero(is_undecided):
+            further_digits = below(words.octets, total)
+            number = int(drawn[k]) * total + further_digits
             extra_hits[k] = bisect_right(ends, number >> 64)
-        return self.hits[0] + extra_hits
+        fewest_hits = self.hits[0]
+        return fewest_hits + extra_hits
 
 
 # -- the best design ---------------------------------------------------------------------
@@ -178,16 +179,20 @@ def best_set_design(
 
     All sizes and staircases where they are few, else a sample (docs/theory/item-sets.md).
     """
-    cap = epsilon if cap is None else cap
+    if cap is None:
+        cap = epsilon
     if not 1 <= length <= min(items, MAX_WHOLE_SET):
         allowed = f"1 to {items:,}, the number of items, and at most {MAX_WHOLE_SET:,}"
         raise InputError("length", length, allowed, "Shorten it.")
-    if not epsilon <= cap <= length * epsilon * (1 + 1e-12):
-        allowed = f"{epsilon:g} to {length * epsilon:g}: once to length times the smallest budget"
-        raise InputError(
-            "cap", cap, allowed, "Leave it out for one budget of any two sets."
+    largest_cap = length * epsilon
+    if not epsilon <= cap <= largest_cap * (1 + 1e-12):
+        allowed = (
+            f"{epsilon:g} to {largest_cap:g}: once to length times the smallest budget"
         )
-    return _best(items, length, _staircases(length, min(epsilon, _MOST_NATS), cap))
+        remedy = "Leave it out for one budget of any two sets."
+        raise InputError("cap", cap, allowed, remedy)
+    stairs = _staircases(length, min(epsilon, _MOST_NATS), cap)
+    return _best(items, length, stairs)
 
 
 def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> float:
@@ -199,11 +204,12 @@ def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> floa
     larger of ``l (m - l) / m ((m - 1) x_cap - 1)`` and, with ``r = m - l``,
     ``r / (r + 1) (r x_epsilon - 1)``, where ``r`` is ``q - 1`` of docs/theory/item-sets.md.
     """
-    others = items - length  # r
-    set_excess = sinh(cap / 2) ** -2  # x_cap
-    item_excess = sinh(epsilon / 2) ** -2  # x_epsilon
-    by_cap = length * others / items * ((items - 1) * set_excess - 1)
-    by_epsilon = others / (others + 1) * (others * item_excess - 1)
+    m = items
+    r = m - length
+    x_cap = sinh(cap / 2) ** -2
+    x_epsilon = sinh(epsilon / 2) ** -2
+    by_cap = length * r / m * ((m - 1) * x_cap - 1)
+    by_epsilon = r / (r + 1) * (r * x_epsilon - 1)
     return max(0.0, by_cap, by_epsilon)
 
 
@@ -218,7 +224,8 @@ def set_error(
     b = np.asarray(other_chance)
     with np.errstate(divide="ignore", invalid="ignore"):
         noise, signal = logodds.noise_and_signal(a, b)
-    return items * noise + length * np.maximum(signal, 0.0)
+    of_holders = length * np.maximum(signal, 0.0)
+    return items * noise + of_holders
 
 
 def _staircases(length: int, epsilon: float, cap: float) -> Array:
@@ -230,15 +237,15 @@ def _staircases(length: int, epsilon: float, cap: float) -> Array:
     # By so much the one short step is shorter than epsilon, for the stairs to end at the cap.
     last_height = cap - whole_steps * epsilon
     missing = max(0.0, epsilon - last_height)
-    places = 1
+    short_step_count = 1
     if missing > 1e-9 * cap:  # the short step may be any of them
-        places = whole_steps + 1
-    short_steps = np.arange(places)
-    if length * short_steps.size > _ALL_STAIRS:
+        short_step_count = whole_steps + 1
+    short_steps = np.arange(short_step_count)
+    if length * short_step_count > _ALL_STAIRS:
         short_steps = short_steps[[0, -1]]
     hits = np.arange(length + 1)
-    flat = np.arange(length)[:, None, None]  # hits before the first step
-    steps_climbed = hits - flat
+    hits_before_first_step = np.arange(length)[:, None, None]
+    steps_climbed = hits - hits_before_first_step
     is_after_short = steps_climbed > short_steps[:, None]
     heights = epsilon * steps_climbed - missing * is_after_short
     heights = np.clip(heights, 0.0, cap)
@@ -254,9 +261,11 @@ def hits_by_size(elements: int, length: int, sizes: Whole) -> Array:
     """
     j = np.arange(length)
     k = sizes[:, None]
-    misses_left = np.maximum(k - j, 0)
-    others_left = np.maximum(elements - length - k + j + 1, 1e-200)
-    ratios = (length - j) / (j + 1) * misses_left / others_left
+    misses = np.maximum(k - j, 0)
+    others_left = elements - length - k + j + 1
+    others_left = np.maximum(others_left, 1e-200)  # none: the size has no such hits
+    hit_ratios = (length - j) / (j + 1)
+    ratios = hit_ratios * misses / others_left
     with np.errstate(divide="ignore"):  # numbers of hits that a size cannot have
         log_ratios = np.log(ratios)
     from_first = np.pad(log_ratios, ((0, 0), (1, 0)))
@@ -276,13 +285,15 @@ def chances_in_report(
     """
     uniform = hits_by_size(items + length, length, sizes)
     # A report's chance is the uniform one times the stair's height, up to one factor for all.
-    height = np.exp(stairs - stairs[:, -1:]).T
+    log_heights = stairs - stairs[:, -1:]
+    heights = np.exp(log_heights).T
     hits = np.arange(length + 1)
-    total = uniform @ height
-    mean_hits = ((uniform * hits) @ height) / total
-    own_chance = mean_hits / length
-    other_chance = (sizes[:, None] - mean_hits) / items
-    return own_chance, other_chance
+    total = uniform @ heights
+    hits_total = (uniform * hits) @ heights
+    mean_hits = hits_total / total
+    a = mean_hits / length
+    b = (sizes[:, None] - mean_hits) / items
+    return a, b
 
 
 def _best(items: int, length: int, stairs: Array) -> SetDesign:
@@ -297,17 +308,20 @@ def _best(items: int, length: int, stairs: Array) -> SetDesign:
         if sizes.size > max(_GRID, _ALL_HITS // length):
             grid = np.geomspace(low, high, _GRID).astype(np.int64)
             sizes = np.unique(grid)
-        own_chance, other_chance = chances_in_report(items, length, sizes, stairs)
-        errors = set_error(items, length, own_chance, other_chance)  # (sizes, stairs)
+        a, b = chances_in_report(items, length, sizes, stairs)
+        errors = set_error(items, length, a, b)  # (sizes, stairs)
         best = int(np.nanargmin(errors))
         i, stair = divmod(best, len(stairs))
         if sizes.size > high - low:  # all of them were tried
-            a = float(own_chance[i, stair])
-            b = float(other_chance[i, stair])
-            log_steps = tuple(stairs[stair].tolist())
-            return SetDesign(int(sizes[i]), log_steps, support=(a, b))
-        low = int(sizes[max(i - 1, 0)])
-        high = int(sizes[min(i + 1, sizes.size - 1)])
+            return SetDesign(
+                size=int(sizes[i]),
+                log_steps=tuple(stairs[stair].tolist()),
+                support=(float(a[i, stair]), float(b[i, stair])),
+            )
+        before = max(i - 1, 0)
+        after = min(i + 1, sizes.size - 1)
+        low = int(sizes[before])
+        high = int(sizes[after])
 
 
 def rival_supports(
@@ -332,14 +346,13 @@ def rival_supports(
     # One step at the first hit: a report hits the set or not.
     hit = np.array([[0.0] + [epsilon] * length])
     one_element = np.array([1])
-    own_chance, other_chance = chances_in_report(items, length, one_element, hit)
+    a, b = chances_in_report(items, length, one_element, hit)
     # An arc around each own element is e^epsilon times as likely as the rest of the circle.
     grown = expm1(epsilon)  # e^epsilon - 1
     arc = 1 / (3 * length - 1 + length * grown)
     in_own_arc = arc * (1 + grown) / (1 + grown * length * arc)
-    privset = _best(items, length, hit).support
     return {
-        "amplified-grr": (float(own_chance[0, 0]), float(other_chance[0, 0])),
-        "privset": privset,
+        "amplified-grr": (float(a[0, 0]), float(b[0, 0])),
+        "privset": _best(items, length, hit).support,
         "wheel": (in_own_arc, arc),
     }

@@ -16,7 +16,7 @@ from planner.estimates.report_law import ReportSums, SumLaw
 from planner.laws import sides
 from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR
-from planner.mechanisms.collected import Collected, as_bytes
+from planner.mechanisms.collected import Collected, as_bytes, drawn_cells
 from planner.mechanisms.counting import (
     Aggregate,
     Counter,
@@ -27,24 +27,23 @@ from planner.mechanisms.counting import (
     level_bits,
     words_for,
 )
+from planner.mechanisms.inputs import OwnSums
 from planner.mechanisms.rounding import likelihoods, round_types
 from planner.mechanisms.words import Words, map_rows, rows_at_once
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
 
 _ONE_BIT = np.uint64(1)
-# standard deviations, and words at a time: in the cache
-_NEAR_MEAN = 0.8
-_NEAR_WORDS = 2**15
+_NEAR_MEAN = 0.8  # standard deviations that a first draw's mean size may be off
+_NEAR_WORDS = 2**15  # drawn at a time: in the cache
 _LOOK = 3  # steps between two looks at which rows still miss something
 _FEW_ITEMS = 2**12  # for which 16 random bits are seldom odd
+# Types of what is drawn, and of its product with the number of items.
 _Word = type[np.unsignedinteger]
 _FEW: tuple[_Word, _Word] = (np.uint16, np.uint32)
 _MANY: tuple[_Word, _Word] = (np.uint32, np.uint64)
-
-_CHUNK_WORDS = (
-    2**19
-)  # large, as each step of the draws is one call for all rows of a chunk
+_CHUNK_WORDS = 2**19  # large, as each step is one call for all rows of a chunk
+_NO_SHARE = 1e-300  # a share of nobody that can still be divided by
 
 
 class SidesCollected(sides.Sides, Collected):
@@ -121,10 +120,10 @@ class SidesCollected(sides.Sides, Collected):
     @cached_property
     def bits(self) -> Whole:
         """The bit of each element, shape ``(elements,)``."""
-        firsts = np.array(self.places[0])
-        first_bits = np.array(self.places[2])
+        first_elements, _, first_bits = self.places
         # The items of a level stand side by side, among the elements and among the bits.
-        shifts = np.repeat(first_bits - firsts, self.levels.item_counts)
+        shift_of_level = np.array(first_bits) - np.array(first_elements)
+        shifts = np.repeat(shift_of_level, self.levels.item_counts)
         return np.arange(self.levels.elements) + shifts
 
     @cached_property
@@ -142,10 +141,9 @@ class SidesCollected(sides.Sides, Collected):
             return np.array(self.values)
         # -b / (a - b) for an item that a report does not support, (1 - b) / (a - b) for one that it
         # supports: these are the low and the high side.
-        a = float(support[0][0])
-        b = float(support[0][1])
-        sides = np.array([-b, 1 - b]) / (a - b)
-        return np.tile(sides, (len(self.types), 1, 1))
+        a, b = map(float, support[0])
+        low_and_high = np.array([-b, 1 - b]) / (a - b)
+        return np.tile(low_and_high, (len(self.types), 1, 1))
 
     @cached_property
     def variances(self) -> Variances:
@@ -165,18 +163,17 @@ class SidesCollected(sides.Sides, Collected):
             # Each item's ones in the reports of all types.
             supports = by_type[:, 1:].sum(axis=0)
             return super().estimate(Aggregate(n, supports))
-        group = self._group
         values = self._summed(by_type, self.estimator)
         errors, null_errors = self._standard_errors(values, n)
+        people = np.bincount(self._group, values, len(self.counts))
         bits = self.bits
-        people = np.bincount(group, values, len(self.counts))
         return ReportSums(
             values[bits],
             errors[bits],
             null_errors[bits],
             n,
             self._sum_law(people),
-            group[bits],
+            self._group[bits],
         )
 
     def _summed(self, by_type: Whole, added: Array) -> Array:
@@ -186,11 +183,11 @@ class SidesCollected(sides.Sides, Collected):
         ``(types, groups, 2)``. A report adds ``low`` and, where the bit is 1, ``high - low`` more.
         """
         low = added[:, :, 0]
-        high = added[:, :, 1]
-        slopes = high - low
+        slopes = added[:, :, 1] - low
         reports = by_type[:, 0]
         group = self._group
-        sums = (reports @ low)[group]
+        if_all_low = reports @ low  # by group
+        sums = if_all_low[group]
         # Type by type: there may be millions of counts.
         for slope, ones in zip(slopes, by_type[:, 1:], strict=True):
             sums += slope[group] * ones
@@ -203,7 +200,7 @@ class SidesCollected(sides.Sides, Collected):
         is on the high side with the share of its level that is; of another item's of the same
         level one place is taken.
         """
-        kinds = len(self.types)
+        types = len(self.types)
         groups = len(self.counts)
         high = np.array(self.types).T  # (groups, types)
         items = np.array(self.counts)[:, None]
@@ -212,7 +209,7 @@ class SidesCollected(sides.Sides, Collected):
         high_share = high / items
         share = np.stack([1 - high_share, high_share], axis=2)
         # By the item's group, the person's group, the type and the item's side.
-        other = np.empty((groups, groups, kinds, 2))
+        other = np.empty((groups, groups, types, 2))
         for group in range(groups):
             other[group] = sent[:, :, None] * share[group]
             if self.counts[group] == 1:
@@ -224,19 +221,21 @@ class SidesCollected(sides.Sides, Collected):
             on_high = if_own_low + if_own_high
             other[group, group, :, 1] = on_high
             other[group, group, :, 0] = sent[group] - on_high
+        numbers = self.estimator.transpose(1, 0, 2)
+        outcomes = 2 * types
         return SumLaw(
-            numbers=self.estimator.transpose(1, 0, 2).reshape(groups, 2 * kinds),
-            own=chances.reshape(groups, 2 * kinds),
-            other=np.maximum(other, 0.0).reshape(groups, groups, 2 * kinds),
+            numbers=numbers.reshape(groups, outcomes),
+            own=chances.reshape(groups, outcomes),
+            other=np.maximum(other, 0.0).reshape(groups, groups, outcomes),
             people=np.maximum(people, 0.0),
             counted=np.arange(groups),
         )
 
-    def variance(self, users: int, once: Array, twice: Array) -> Array:
-        del users, twice  # a person has one answer
+    def variance(self, own: OwnSums) -> Array:
+        # A person has one answer: the chances' sums are how many have each item.
         bits = self.bits
         holders = np.empty(self.levels.elements)
-        holders[bits] = once
+        holders[bits] = own.chances
         people = np.bincount(self._group, holders, len(self.counts))
         variances = self._variance(holders, people.astype(np.float64))
         return variances[bits]
@@ -263,10 +262,9 @@ class SidesCollected(sides.Sides, Collected):
         group = self._group
         groups = len(self.counts)
         types = len(self.types)
-        chances = np.array(self.weights) / DENOMINATOR  # (groups, types, sides)
-        outcome_chances = chances.reshape(groups, 2 * types)
-        drawn = rng.multinomial(holders, outcome_chances[group])
-        # Reports by own item, type and side.
+        # Outcomes are a type and the own side; reports of each by the person's item.
+        chances = np.array(self.weights).reshape(groups, 2 * types) / DENOMINATOR
+        drawn = rng.multinomial(holders, chances[group])
         sent = drawn.reshape(holders.size, types, 2)
         sent_by_group = np.zeros((groups, types, 2), dtype=np.int64)
         np.add.at(sent_by_group, group, sent)
@@ -279,10 +277,10 @@ class SidesCollected(sides.Sides, Collected):
         others = np.empty((types, 3, holders.size), dtype=np.int64)
         others[:, 0] = of_other_groups[:, group]
         others[:, 1:] = same_group.transpose(1, 2, 0)
-        high_share = self._high_shares()[:, :, group]
-        drawn_high = rng.binomial(others, high_share)
+        high_shares = self._high_shares()
+        others_high = rng.binomial(others, high_shares[:, :, group])
         own_high = sent[:, :, 1].T
-        high = own_high + drawn_high.sum(axis=1)
+        high = own_high + others_high.sum(axis=1)
         counts = np.column_stack([reports, high])
         return Aggregate(int(holders.sum()), counts.ravel())
 
@@ -311,10 +309,11 @@ class SidesCollected(sides.Sides, Collected):
         of their group adds to an item that is not theirs, and holders of the item what they add
         instead.
         """
-        others, holder = self.variances
-        instead = holder - np.diag(others)
-        by_group = people @ others
-        return np.asarray(by_group[self._group] + holders * instead[self._group])
+        variances = self.variances
+        instead = variances.own - np.diag(variances.other)
+        by_group = people @ variances.other
+        of_holders = holders * instead[self._group]
+        return np.asarray(by_group[self._group] + of_holders)
 
     def _standard_errors(self, values: Array, users: int) -> tuple[Array, Array]:
         """The standard errors in the order of the bits, and those if nobody had the item."""
@@ -330,12 +329,13 @@ class SidesCollected(sides.Sides, Collected):
         variance = self._variance(holders, users * shares)
         # If nobody has the only item of a group, everybody is in the other groups: a row an item's
         # group, with the shares of all groups then.
-        elsewhere = np.tile(shares, (groups, 1)) + 1e-300
-        elsewhere[np.diag_indices(groups)] *= items > 1
-        totals = elsewhere.sum(axis=1, keepdims=True)
-        elsewhere /= np.maximum(totals, 1e-300)
-        by_group = elsewhere * self.variances.other.T
-        null_variance = users * by_group.sum(axis=1)
+        shares_then = np.tile(shares, (groups, 1)) + _NO_SHARE
+        own_group = np.diag_indices(groups)
+        shares_then[own_group] *= items > 1
+        totals = shares_then.sum(axis=1, keepdims=True)
+        shares_then /= np.maximum(totals, _NO_SHARE)
+        null_by_group = shares_then * self.variances.other.T
+        null_variance = users * null_by_group.sum(axis=1)
         return np.sqrt(variance), np.sqrt(null_variance[self._group])
 
 
@@ -352,7 +352,6 @@ def draw_sides(
     are ``2^32 Pr[type, own side | group]``, shape ``(groups, types, 2)``.
     """
     people = own_bits.size
-    groups = item_counts.size
     types = len(high_counts)
     width = 1 + words_for(int(item_counts.sum()))
     chunk = rows_at_once(_CHUNK_WORDS, width)
@@ -360,31 +359,27 @@ def draw_sides(
     children = words.split(chunk_count)
     reports = np.empty((people, width), dtype=np.uint64)
     group_ends = np.cumsum(item_counts)
-    # One search for all groups: the cumulated integers of group g begin at g 2^32.
-    ends = np.cumsum(integers.reshape(groups, -1), axis=1)
-    ends += np.arange(groups)[:, None] * DENOMINATOR
+    outcome_integers = integers.reshape(item_counts.size, 2 * types)
 
     def draw(part: slice, i: int) -> None:
         """Type and own side from one word each; then everybody's other items, sorted by type."""
         bits = own_bits[part]
         group = np.searchsorted(group_ends, bits, side="right")
-        word = group * DENOMINATOR + children[i].half(bits.size)
-        cell = np.searchsorted(ends.ravel(), word, side="right")
-        outcome = cell - 2 * types * group  # twice the type, and 1 more if high
+        outcome = drawn_cells(outcome_integers, group, children[i])
         report_type = outcome >> 1
         is_high = (outcome & 1).astype(np.bool_)
         sort_key = report_type
         if types <= 2**16:
             sort_key = report_type.astype(np.uint16)  # NumPy sorts these by radix
         order = np.argsort(sort_key, kind="stable")
-        type_ends = np.cumsum(np.bincount(report_type, minlength=types))
+        reports_of_types = np.bincount(report_type, minlength=types)
         sets = draw_sets(
             item_counts,
             high_counts,
-            type_ends,
-            bits[order],
-            is_high[order],
-            children[i],
+            type_ends=np.cumsum(reports_of_types),
+            own_bits=bits[order],
+            is_high=is_high[order],
+            source=children[i],
         )
         reports[part, 0] = report_type
         reports[part][order, 1:] = sets.T
@@ -425,13 +420,12 @@ def draw_sets(
     type_starts = [0, *type_ends.tolist()]
     for report_type, (start, end) in enumerate(pairwise(type_starts)):
         targets_of_type = targets[report_type].tolist()
-        for part, level, target, size in zip(
-            parts, levels, targets_of_type, sizes, strict=True
-        ):
+        of_levels = zip(parts, levels, targets_of_type, sizes, strict=True)
+        for part, level, target, size in of_levels:
             step = rows_at_once(_NEAR_WORDS, level.mask.size)
             for row in range(start, end, step):
                 row_end = min(row + step, end)
-                _near(part[:, row:row_end], level.mask, target, size, source)
+                _draw_near(part[:, row:row_end], level.mask, target, size, source)
     ends = np.cumsum(item_counts)
     starts = ends - item_counts
     every_row = np.arange(rows)
@@ -453,10 +447,9 @@ def draw_sets(
     # The given bit must never be picked: it looks as if it were right already.
     is_blocked = missing[own_level, every_row] > 0
     flat[own_cell] |= is_blocked.astype(np.uint64) << own_lane
-    for part, start, size, missing_here in zip(
-        parts, starts.tolist(), sizes, missing, strict=True
-    ):
-        repair_sizes(part, start & 63, size, missing_here, source)
+    lacking = zip(parts, starts.tolist(), sizes, missing, strict=True)
+    for part, start, size, missing_of_level in lacking:
+        repair_sizes(part, start & 63, size, missing_of_level, source)
     flat[own_cell] &= ~own_mask
     flat[own_cell] |= is_high.astype(np.uint64) << own_lane
     width = words_for(int(ends[-1]))
@@ -466,22 +459,17 @@ def draw_sets(
     return packed
 
 
-def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) -> None:
+def _draw_near(
+    part: Packed, mask: Packed, target: int, items: int, source: Words
+) -> None:
     """Lanes that are 1 with a probability near ``target / items``, of few binary digits.
 
     From the last digit to the first, a random word is or-ed where it is 1 and and-ed where it is 0.
     Words cost more than all else: so the complements of the last two are tried as well, and of the
     four sets every row gets the one whose size is nearest to the target.
     """
-    share = target / items
     lanes = mask[:, None]
-    deviation = np.sqrt(items * share * (1 - share))  # of the number of ones
-    tolerance = _NEAR_MEAN * max(deviation, 1.0) / items
-    digits = 2
-    value = round(share * 2**digits)
-    while abs(value / 2**digits - share) > tolerance:
-        digits += 1
-        value = round(share * 2**digits)
+    value, digits = _short_fraction(target, items)
     if value == 0:
         part[:] = 0
         return
@@ -495,23 +483,27 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
             steps.append(np.bitwise_or)
         else:
             steps.append(np.bitwise_and)
-    words = (source.raw(part.size).reshape(part.shape) & lanes for _ in steps)
-    for step, word in zip(steps[:-2], words, strict=False):
-        step(part, word, out=part)
-    last_but_one, last = steps[-2:]
-    (first_word, second_word) = words
-    base = np.empty_like(first_word)
-    whole = np.empty_like(first_word)
+
+    def drawn_lanes() -> Packed:
+        return source.raw(part.size).reshape(part.shape) & lanes
+
+    *first_steps, last_but_one, last = steps
+    for step in first_steps:
+        step(part, drawn_lanes(), out=part)
+    first_word = drawn_lanes()
+    second_word = drawn_lanes()
+    before_last = np.empty_like(first_word)
+    after_last = np.empty_like(first_word)
     misses = []
     for _ in range(2):
-        last_but_one(part, first_word, out=base)
-        last(base, second_word, out=whole)
-        size = _ones(whole)
-        # With a word and with its complement sizes sum to the base's; where or-ed, items more.
-        both = _ones(base)
+        last_but_one(part, first_word, out=before_last)
+        last(before_last, second_word, out=after_last)
+        size = _ones(after_last)
+        # With a word and with its complement sizes sum to that before; where or-ed, items more.
+        both_sizes = _ones(before_last)
         if last is np.bitwise_or:
-            both = both + items
-        complement_size = both - size
+            both_sizes = both_sizes + items
+        complement_size = both_sizes - size
         misses.append(np.abs(size - target))
         misses.append(np.abs(complement_size - target))
         first_word ^= lanes
@@ -527,6 +519,23 @@ def _near(part: Packed, mask: Packed, target: int, items: int, source: Words) ->
     last_but_one(part, first_word, out=part)
     last(part, second_word, out=part)
     part &= lanes
+
+
+def _short_fraction(target: int, items: int) -> tuple[int, int]:
+    """A binary fraction near ``target / items``, and its number of digits, 2 at least.
+
+    As many items as that are drawn on average: a share of the standard deviation of their number,
+    ``sqrt(items share (1 - share))``, off the target at most.
+    """
+    share = target / items
+    deviation = np.sqrt(items * share * (1 - share))
+    tolerance = _NEAR_MEAN * max(deviation, 1.0) / items
+    digits = 2
+    value = round(share * 2**digits)
+    while abs(value / 2**digits - share) > tolerance:
+        digits += 1
+        value = round(share * 2**digits)
+    return value, digits
 
 
 def _ones(bits: Packed) -> NDArray[np.int32]:

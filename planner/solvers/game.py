@@ -37,7 +37,9 @@ It covers exp of logarithms up to 512, each rounded twice: windows of a chain ar
 MOST_NEW = 40
 """Columns that are added at once."""
 
-_EXCEEDS = 1e-12  # by how much more than 1 a ratio is, of a column that is worth adding
+_ABOVE_ONE = (
+    1e-12  # by how much more than 1 a ratio is, of a column that is worth adding
+)
 
 
 class GameColumns(NamedTuple):
@@ -138,7 +140,7 @@ def worst(
     if excess.size > most:
         first = np.argpartition(-excess, most)[:most]
     first = first[np.argsort(-excess[first])]
-    exceeding = first[ratio[first] > 1 + _EXCEEDS]
+    exceeding = first[ratio[first] > 1 + _ABOVE_ONE]
     return columns.take(exceeding), largest
 
 

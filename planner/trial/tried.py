@@ -173,11 +173,11 @@ class TriedCounts:
         if people is None:
             people = self.answers.counts
         asking = cast("ItemCollected", self.law.asked)
-        _, chances, squares = asking.sums(people)
-        sums = asking.scale * chances
+        own = asking.own_sums(people)
+        sums = asking.scale * own.chances
         if self.asked.independently:  # how many report varies, too
             sums = np.zeros_like(sums)
-        sampling = self.asked.sampling_variance(sums, asking.scale**2 * squares)
+        sampling = self.asked.sampling_variance(sums, asking.scale**2 * own.squares)
         noise = self.asked.fraction * self.law.variance(people)
         bias = self._share_asked * self.law.bias(people)
         variance = self.asked.parts**2 * (noise + sampling)
