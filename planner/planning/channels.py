@@ -29,8 +29,9 @@ from planner.planning.option import (
 )
 from planner.planning.solve import FORGET, REMEMBERED
 from planner.policy.objective import LEAST_WEIGHT
+from planner.policy.pair_rule import PairRule
 from planner.policy.policy import PrivacyPolicy
-from planner.policy.rules import MatrixRule, PairRule
+from planner.policy.rules import MatrixRule
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
 from planner.solvers.ordered_search import MOST_ORDERED, solve_many_answers

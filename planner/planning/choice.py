@@ -32,8 +32,9 @@ from planner.planning.solve import (
     tried,
 )
 from planner.policy.objective import Objective
+from planner.policy.pair_rule import ONE_SIDED
 from planner.policy.policy import PrivacyPolicy
-from planner.policy.rules import ONE_SIDED, rule_of
+from planner.policy.rules import rule_of
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.choices import SET_DESIGN, Categorical

@@ -57,7 +57,8 @@ def rounded_up(value: float, digits: int = 3, unlimited: str = "unlimited") -> s
         return unlimited
     # Rounded up: a loss that is shown smaller than it is would be a false promise.
     written = Decimal(repr(float(value)))
-    return str(written.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+    last_digit = Decimal(1).scaleb(-digits)
+    return str(written.quantize(last_digit, rounding=ROUND_CEILING))
 
 
 def _number_of(text: object, argument: str) -> float:

@@ -49,14 +49,18 @@ def signal(s: Array, w: Array) -> Array:
 
 
 def noise_and_signal(a: Array, b: Array) -> tuple[Array, Array]:
-    """The two error terms of probabilities, ``b(1-b) / (a-b)^2`` and ``(1-a-b) / (a-b)``."""
-    return b * (1.0 - b) / np.square(a - b), (1.0 - a - b) / (a - b)
+    """Both error terms, ``b(1-b) / (a-b)^2`` and ``(1-a-b) / (a-b)``, of probabilities."""
+    gap = a - b
+    noise = b * (1.0 - b) / np.square(gap)
+    signal = (1.0 - a - b) / gap
+    return noise, signal
 
 
 def to_log_odds(a: Array, b: Array) -> tuple[Array, Array]:
     """``(s, w)`` from ``(a, b)``, arrays of one shape with ``0 < b < a < 1``."""
-    # s = ln(a / b) and w = ln((1 - b) / (1 - a)): what a 1 and a 0 say of an item.
-    return np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a)
+    s = np.log(a) - np.log(b)
+    w = np.log1p(-b) - np.log1p(-a)
+    return s, w
 
 
 def from_log_odds(s: Array, w: Array) -> tuple[Array, Array]:
@@ -71,4 +75,5 @@ def from_log_odds(s: Array, w: Array) -> tuple[Array, Array]:
     # a = (1 - e^-w) / (1 - e^-(s + w)) solves a / b = e^s and (1 - b) / (1 - a) = e^w;
     # expm1 keeps the digits of small budgets.
     a = np.expm1(-w) / np.expm1(-(s + w))
-    return a, a * np.exp(-s)
+    b = a * np.exp(-s)
+    return a, b

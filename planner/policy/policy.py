@@ -18,7 +18,8 @@ from planner.errors import InputError
 from planner.laws.levels import Levels
 from planner.limits import MAX_COUNT
 from planner.policy.budget_text import parse_epsilon
-from planner.policy.rules import PairRule, rule_of
+from planner.policy.pair_rule import PairRule
+from planner.policy.rules import rule_of
 
 _MOST_REPEATED = 8
 _MOST_DENSE_LEVELS = 20_000
@@ -42,8 +43,8 @@ class PrivacyPolicy:
         ``"min"`` (MinID-LDP, ``r_ij = min(eps_i, eps_j)``), ``"avg"`` (AvgID-LDP,
         ``r_ij = (eps_i + eps_j) / 2``), ``"one-sided"`` (``r_ij = min(eps_i, against_j)``),
         or a ``t x t`` matrix of pair budgets with ``inf`` where a pair needs no protection (a
-        policy graph), or a :class:`~planner.policy.rules.PairRule` of one's own. A report may be
-        ``e^r_ij`` times as likely for an item of level ``i`` as for one of level ``j``.
+        policy graph), or a :class:`~planner.policy.pair_rule.PairRule` of one's own. A report may
+        be ``e^r_ij`` times as likely for an item of level ``i`` as for one of level ``j``.
         The entry ``(i, i)`` is for two different items of level ``i``; but for ``"one-sided"``,
         tables keep it, as in the paper, also where the level has a single item.
     names:
@@ -293,7 +294,8 @@ def _read_budgets(name: str, values: ArrayLike) -> Array:
     ):
         read = []
         for i, value in enumerate(values):
-            read.append(parse_epsilon(value, f"{name}[{i}]"))
+            argument = f"{name}[{i}]"
+            read.append(parse_epsilon(value, argument))
         values = read
     return arguments.number_column(name, values, finite=False)
 

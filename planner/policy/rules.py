@@ -1,351 +1,32 @@
-"""Pair rules: how the budgets of two levels become the budget of telling them apart.
-
-A rule is an object that answers whatever is asked of it; nothing outside asks which rule it
-is. Adding one is a class with ``name`` and ``bounds`` (see :class:`PairRule`), which the general
-solvers take as it is; a faster way of its own, as the rules min and avg have, is optional.
-"""
+"""The pair rules: min, one-sided, avg, and a matrix of pair budgets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from planner import arguments
 from planner.arrays import Array, Flags
 from planner.errors import InputError
 from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_EPSILON
+from planner.policy.pair_rule import NAMED_RULES, ONE_SIDED, Index, PairRule
+from planner.policy.privacy_rows import Reduction
 
 if TYPE_CHECKING:
-    import scipy.sparse as sp
-
-    RowParts = tuple[sp.sparray, Array | None, Array, sp.sparray]
-
-Index = NDArray[np.intp]
-
-SHORT_OF_POLE = 1 - 1e-12  # where a search ends before the error is infinite
-
-
-class PrivacyRows(NamedTuple):
-    """Privacy as ``matrix @ (coordinates, auxiliaries) <= limit``.
-
-    ``price``, one row a level: the derivative of each row's limit by the level's budget, so that
-    ``price @ multipliers`` are shadow prices.
-    """
-
-    matrix: sp.csr_array
-    limit: Array
-    price: sp.csr_array
-
-    @classmethod
-    def of(
-        cls, levels: sp.sparray, extra: Array | None, limit: Array, price: sp.sparray
-    ) -> PrivacyRows:
-        """The rows from their parts on the coordinates and on the auxiliaries."""
-        import scipy.sparse as sp
-
-        matrix = levels
-        if extra is not None:
-            matrix = sp.hstack([levels, sp.csr_array(extra)])
-        return cls(sp.csr_array(matrix), limit, sp.csr_array(price))
-
-
-class Reduction(NamedTuple):
-    """A model's optimum in one variable ``T`` (opt0: and a balance), however many levels there are.
-
-    A level's coordinate, of opt0 ``(s_i + w_i) / 2``, is the smaller of two lines in ``T``: up to
-    its kink the level is *saturated*, it follows the largest; beyond, its own budget holds it.
-    The lines' ``offsets``, ``slopes`` and derivatives by the level's budget, ``prices(T)``, have
-    shape ``(2, t)``. The best ``T`` lies between ``ends``.
-    """
-
-    ends: tuple[float, float]
-    kinks: Array
-    offsets: Array
-    slopes: Array
-    prices: Callable[[float], Array]
-
-    @classmethod
-    def of(
-        cls,
-        kinks: Array,
-        offsets: Array,
-        slopes: Array,
-        prices: Callable[[float], Array],
-    ) -> Reduction:
-        """The reduction between the first kink and the last, or where a coordinate falls to 0."""
-        # The second line of a level falls to 0 at its pole: T stays just short of the first one.
-        pole = float(np.min(-offsets[1] / slopes[1])) * SHORT_OF_POLE
-        ends = float(kinks.min()), min(pole, float(kinks.max()))
-        return cls(ends, kinks, offsets, slopes, prices)
-
-    @classmethod
-    def half(cls, grown: Array, shares: Array) -> Reduction:
-        """opt2's ``x_i``, by ``b_i >= (1 + grown[0]) z`` and ``1 - b_i <= (1 + grown[1]) z``.
-
-        These grow with the budget times ``shares``. ``T`` is ``1/2 - z``: no digits of small
-        budgets are lost.
-        """
-        # With x = 1/2 - b and z = 1/2 - T both conditions are lines in T, of which x is at most
-        # the smaller: x <= (1 + g_0) T - g_0 / 2 and x <= g_1 / 2 - (1 + g_1) T.
-        signs = np.array([[1.0], [-1.0]])
-        offsets = -signs * grown / 2
-        slopes = signs * (1 + grown)
-        prices = shares * (1 + grown)
-        # The two lines of a level cross at T = (g_0 + g_1) / (2 (2 + g_0 + g_1)).
-        both = grown.sum(axis=0)
-        kinks = both / (2 + both) / 2
-        return cls.of(kinks, offsets, slopes, lambda t: prices * (0.5 - t))
-
-    def at(self, total: float) -> Array:
-        """The coordinates at ``T``, shape ``(t,)``."""
-        return np.asarray((self.offsets + self.slopes * total).min(axis=0))
-
-    def rows(self, x: Array) -> PrivacyRows:
-        """The lines as rows on one coordinate a level and ``T``, with their prices at ``x``."""
-        import scipy.sparse as sp
-
-        # The smallest T at which no coordinate is above its first line.
-        total = np.max((x - self.offsets[0]) / self.slopes[0])
-        # A row x_i - slope T <= offset is divided by its largest number, which may be e^50.
-        share = 1 / np.maximum(1.0, np.abs(self.slopes))
-        levels = sp.vstack(list(map(sp.diags_array, share)))
-        extra = -(share * self.slopes).reshape(-1, 1)
-        limit = (share * self.offsets).ravel()
-        prices = sp.hstack(list(map(sp.diags_array, share * self.prices(float(total)))))
-        return PrivacyRows.of(levels, extra, limit, prices)
-
-    def saturated(self, total: float) -> tuple[Array, Array]:
-        """The share of each level that is saturated just below ``T`` and just above."""
-        below = np.where(self.kinks >= total, 1.0, 0.0)
-        above = np.where(self.kinks > total, 1.0, 0.0)
-        return below, above
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairRule:
-    """How the budgets of two levels become the budget of their pair.
-
-    A rule of one's own needs ``name`` and ``bounds``; everything else follows from these,
-    in O(t^2) time and memory. All arrays have shape ``(t,)`` and are in nats.
-
-    ``own`` says of which levels two items are a pair, and ``against`` asks for the other direction:
-    budgets of the other items with those of a level.
-    """
-
-    name: ClassVar[str]
-    by_level: ClassVar[bool] = True
-    """Whether the levels' budgets alone decide, so that one of them may change alone."""
-    saturates: ClassVar[bool] = False
-    """Whether budget above that of all others buys nothing (IDUE paper, lemma 1)."""
-    covers_sets: ClassVar[bool] = False
-    """Whether it gives sets of answers a budget (IDUE paper, eq. 16)."""
-    keeps_own: ClassVar[bool] = True
-    """Whether tables keep ``r_ii`` of a level with a single item, too, as those of the paper do."""
-
-    def bounds(self, epsilons: Array) -> Array:
-        """Pair budgets ``r_ij``, shape ``(t, t)``; ``inf`` where none is needed.
-
-        No report is over ``e^r_ij`` times as likely for an item of ``i`` as for one of ``j``.
-        """
-        raise NotImplementedError
-
-    def plain(self, epsilons: Array) -> str | tuple[tuple[float, ...], ...]:
-        """The rule as files have it: its name if every reader knows it, else all pair budgets."""
-        if self.name in (*_NAMED, ONE_SIDED):
-            return self.name
-        return tuple(map(tuple, self.bounds(epsilons).tolist()))
-
-    @property
-    def open_pairs(self) -> bool:
-        """Whether some pair of levels needs no protection."""
-        return False
-
-    @property
-    def directed(self) -> bool:
-        """Whether the budget of a pair depends on which of the two a report speaks for."""
-        return False
-
-    @property
-    def lowering(self) -> Array | None:
-        """How far a report may speak against each level, ``inf`` if only others' budgets say."""
-        return None
-
-    def check(self, size: int) -> None:
-        """Refuse a rule that does not fit ``size`` levels."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PairRule) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
-    def _key(self) -> tuple[object, ...]:
-        # Arrays have no hash; their bytes have, and are equal where all budgets are.
-        columns = []
-        for field in fields(self):
-            columns.append(np.asarray(getattr(self, field.name)).tobytes())
-        return type(self), *columns
-
-    # -- pairs --------------------------------------------------------------
-
-    def demanded(
-        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
-    ) -> Array:
-        """The pair budgets, ``inf`` where there is no pair; ``against``: ``r_ji`` at ``[i, j]``."""
-        matrix = self.bounds(epsilons)
-        if against:
-            matrix = matrix.T
-        # A level without two items to tell apart has no budget on the diagonal.
-        return np.asarray(np.where(np.diag(~own_pairs), np.inf, matrix))
-
-    def room(
-        self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
-    ) -> Array:
-        """``min_j (r_ij - used_j)``."""
-        matrix = self.demanded(epsilons, own_pairs, against=against)
-        return np.asarray(np.min(matrix - used, axis=1))
-
-    def leakage(
-        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
-    ) -> Array:
-        """The tightest bound, over all paths of pairs, from each level to any other item."""
-        from scipy.sparse.csgraph import shortest_path
-
-        matrix = self.demanded(epsilons, own_pairs, against=against)
-        # Log ratios add up along a path of pairs: the shortest path is the tightest bound.
-        paths = shortest_path(np.where(np.isinf(matrix), 0.0, matrix))  # 0 is "no edge"
-        # Two items of the same level: their own edge, or there and back over others.
-        back = paths + paths.T
-        np.fill_diagonal(back, np.diag(matrix))
-        np.fill_diagonal(paths, np.where(own_pairs, back.min(axis=1), 0.0))
-        return np.asarray(paths.max(axis=1))
-
-    def largest_pairs(
-        self, epsilons: Array, own_pairs: Flags, *, against: bool = False
-    ) -> Array:
-        """Per level the largest budget of a protected pair that it is part of."""
-        matrix = self.demanded(epsilons, own_pairs, against=against)
-        return np.asarray(np.max(np.where(np.isinf(matrix), 0.0, matrix), axis=1))
-
-    def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
-        """Derivatives of ``r_ij`` by the budgets of ``i`` and of ``j``; their sum if ``i = j``."""
-        return np.full(i.size, 0.5), np.full(i.size, 0.5)
-
-    # -- other budgets ------------------------------------------------------
-
-    def mapped(self, change: Callable[[Array], Array]) -> PairRule:
-        """The rule with its budgets by level changed, where it has some beside the policy's."""
-        return self
-
-    def scaled(self, scale: float | Array) -> PairRule:
-        """The rule when all budgets are multiplied by ``scale``, one number or one a level."""
-        return self.mapped(lambda budgets: budgets * scale)
-
-    def relaxed(self, level: int, amount: float) -> PairRule:
-        """The rule when ``amount`` nats are added to the budgets of one level."""
-        return self.mapped(
-            lambda budgets: budgets + amount * (np.arange(budgets.size) == level)
-        )
-
-    def without(self, spent: Array) -> PairRule:
-        """The rule when the levels have spent part of their budgets."""
-        return self.mapped(lambda budgets: budgets - spent)
-
-    # -- solving ------------------------------------------------------------
-
-    def reduction(self, epsilons: Array) -> Reduction | None:
-        """The rule's way of solving opt0 and opt1 with one or two variables, if it has one."""
-        return None
-
-    def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction | None:
-        """The rule's way of solving opt2 with one variable, if it has one."""
-        return None
-
-    def windows(self, epsilons: Array) -> Iterable[tuple[Array, Array]] | None:
-        """Ends of the log likelihoods that one report may have, for all extreme rays.
-
-        Each window is a smallest and a largest value per level, shape ``(t,)`` each; any
-        choice of values inside one window keeps every pair. ``None`` where they are not known
-        in closed form. Superfluous windows are harmless.
-        """
-        return None
-
-    def largest_range(self, epsilons: Array) -> float:
-        """The largest range of the log likelihoods of one report, ``inf`` where it is not known.
-
-        What a level's budget has beyond it is of no use in a design.
-        """
-        return np.inf
-
-    def log_odds_rows(self, epsilons: Array, own_pairs: Flags) -> RowParts:
-        """Rows ``s_i + w_j <= r_ij``: on ``(s, w)``, on auxiliaries, limits, prices."""
-        import scipy.sparse as sp
-
-        i, j, limit = self._finite_pairs(epsilons, own_pairs)
-        levels = sp.hstack([_picker(i, epsilons.size), _picker(j, epsilons.size)])
-        return (
-            levels,
-            None,
-            limit,
-            self._pair_price(epsilons, i, j, np.ones(limit.size)),
-        )
-
-    def half_rows(self, epsilons: Array, own_pairs: Flags, b: Array) -> RowParts:
-        """Rows ``e^r_ij b_i + b_j >= 1``, divided by ``e^r_ij``, in ``x = 1/2 - b``; likewise."""
-        import scipy.sparse as sp
-
-        i, j, budgets = self._finite_pairs(epsilons, own_pairs)
-        # With b = 1/2 - x: x_i + e^-r x_j <= (1 - e^-r) / 2.
-        shrink = np.exp(-budgets)
-        size = epsilons.size
-        levels = _picker(i, size) + sp.diags_array(shrink) @ _picker(j, size)
-        price = self._pair_price(epsilons, i, j, shrink * (1 - b[j]))
-        return levels, None, (1 - shrink) / 2, price
-
-    def _finite_pairs(
-        self, epsilons: Array, own_pairs: Flags
-    ) -> tuple[Index, Index, Array]:
-        matrix = self.demanded(epsilons, own_pairs)
-        i, j = np.nonzero(np.isfinite(matrix))
-        return i, j, matrix[i, j]
-
-    def _pair_price(
-        self, epsilons: Array, i: Index, j: Index, slope: Array
-    ) -> sp.csr_array:
-        """Derivatives of the pairs' limits by the levels' budgets, ``(t, pairs)``.
-
-        By the chain rule: ``slope`` is that of a limit by its pair's budget.
-        """
-        import scipy.sparse as sp
-
-        of_first, of_second = self.shares(epsilons, i, j)
-        derivatives = np.concatenate([of_first * slope, of_second * slope])
-        levels = np.concatenate([i, j])
-        pairs = np.tile(np.arange(i.size), 2)
-        shape = (epsilons.size, i.size)
-        return sp.csr_array((derivatives, (levels, pairs)), shape=shape)
-
-
-def _picker(index: Index, size: int) -> sp.csr_array:
-    """A row for each number of ``index``, with 1 in its column."""
-    import scipy.sparse as sp
-
-    count = index.size
-    places = (np.arange(count), index)
-    return sp.csr_array((np.ones(count), places), shape=(count, size))
+    from planner.policy.privacy_rows import RowParts
 
 
 def _largest_other(values: Array, own_pairs: Flags) -> Array:
     """Per level the largest value of all levels; its own counts only where it has several items."""
     largest = np.full(values.size, values.max())
-    first = int(np.argmax(values))
-    if not own_pairs[first]:
-        largest[first] = np.delete(values, first).max()
+    top = int(np.argmax(values))
+    if not own_pairs[top]:
+        others = np.delete(values, top)
+        largest[top] = others.max()
     return largest
 
 
@@ -363,7 +44,7 @@ class MinRule(PairRule):
     def _budgets(
         self, epsilons: Array, *, against: bool = False
     ) -> tuple[Array, Array]:
-        """How far a report may speak for each level and against it, in nats; or the reverse."""
+        """``eps`` and ``against``, how far a report may speak for a level; or the reverse."""
         lowering = self.lowering
         if lowering is None:
             lowering = epsilons
@@ -372,91 +53,114 @@ class MinRule(PairRule):
         return epsilons, lowering
 
     def bounds(self, epsilons: Array) -> Array:
-        return np.minimum.outer(*self._budgets(epsilons))
+        raising, lowering = self._budgets(epsilons)
+        return np.minimum.outer(raising, lowering)
 
     def room(
         self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         # min(eps_i, against_j) - used_j is least where used_j, or used_j - against_j, is largest.
-        mine, others = self._budgets(epsilons, against=against)
-        by_own = mine - _largest_other(used, own_pairs)
+        budget, others = self._budgets(epsilons, against=against)
+        by_budget = budget - _largest_other(used, own_pairs)
         by_others = -_largest_other(used - others, own_pairs)
-        return np.minimum(by_own, by_others)
+        return np.minimum(by_budget, by_others)
 
     def leakage(
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         """``min(eps_i, 2 min eps)`` (table I), or the largest other budget if that is less."""
-        mine, others = self._budgets(epsilons, against=against)
-        direct = np.minimum(mine, _largest_other(others, own_pairs))
+        budget, others = self._budgets(epsilons, against=against)
+        direct = np.minimum(budget, _largest_other(others, own_pairs))
         # Or by way of a third item k: r_ik + r_kj is at most against_k + eps_k.
-        return np.minimum(direct, (mine + others).min())
+        by_third = (budget + others).min()
+        return np.minimum(direct, by_third)
 
     def largest_pairs(
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
-        mine, others = self._budgets(epsilons, against=against)
-        return np.minimum(mine, _largest_other(others, own_pairs))
+        budget, others = self._budgets(epsilons, against=against)
+        return np.minimum(budget, _largest_other(others, own_pairs))
 
     def windows(self, epsilons: Array) -> Iterator[tuple[Array, Array]]:
         """``[max(0, E - against), min(E, eps)]`` for every range ``E`` that can be tight.
 
-        Of those up to the smallest ``against`` the largest holds all others.
+        Of those up to the smallest ``against`` the largest holds all others. Source: the
+        proposition of docs/theory/one-sided.md.
         """
-        up, down = self._budgets(epsilons)
-        most = self.largest_range(epsilons)
-        ranges = np.array(sorted({*up, *down, most}))
-        ranges = ranges[ranges <= most]
-        first = max(1, int(np.searchsorted(ranges, down.min(), "right")))
-        for span in ranges[first - 1 :]:
-            high = np.minimum(span, up)
-            low = np.maximum(0.0, span - down)
+        raising, lowering = self._budgets(epsilons)
+        largest = self.largest_range(epsilons)
+        ranges = np.unique(np.concatenate([raising, lowering, [largest]]))
+        ranges = ranges[ranges <= largest]
+        up_to_smallest = int(np.searchsorted(ranges, lowering.min(), "right"))
+        first = max(0, up_to_smallest - 1)
+        for span in ranges[first:]:
+            high = np.minimum(span, raising)
+            low = np.maximum(0.0, span - lowering)
             yield np.minimum(low, high), high
 
     def largest_range(self, epsilons: Array) -> float:
         """No more than the largest budget either way, or both budgets of one level together."""
-        up, down = self._budgets(epsilons)
-        return float(min(up.max(), down.max(), (up + down).min()))
+        raising, lowering = self._budgets(epsilons)
+        both = raising + lowering
+        return float(min(raising.max(), lowering.max(), both.min()))
 
     def reduction(self, epsilons: Array) -> Reduction | None:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""
         none = np.zeros(epsilons.size)
         ones = np.ones(epsilons.size)
+        prices = np.array([none, ones])
         # Half of 2 min(eps, T) - T: the line T / 2 up to the kink at eps, eps - T / 2 beyond.
-        offsets = np.array([none, epsilons])
-        slopes = np.array([ones, -ones]) / 2
-        return Reduction.of(epsilons, offsets, slopes, lambda _: np.array([none, ones]))
+        return Reduction.of(
+            kinks=epsilons,
+            offsets=np.array([none, epsilons]),
+            slopes=np.array([ones, -ones]) / 2,
+            prices=lambda _: prices,
+        )
 
     def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction | None:
         """``b_i = max(z, 1 - z e^eps_i)``."""
-        grown = np.array([0 * epsilons, np.expm1(epsilons)])
-        return Reduction.half(grown, np.array([[0.0], [1.0]]))
+        growth = np.array([np.zeros(epsilons.size), np.expm1(epsilons)])
+        shares = np.array([[0.0], [1.0]])
+        return Reduction.half(growth, shares)
 
     def log_odds_rows(self, epsilons: Array, own_pairs: Flags) -> RowParts:
-        """4t rows: ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= against_i``."""
+        """4t rows: ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= against_i``.
+
+        They say the same as all pairs, with ``S = max s`` and ``W = max w`` (proposition 1 of
+        docs/theory/reduction.md).
+        """
         import scipy.sparse as sp
 
         if not own_pairs.all():
             return PairRule.log_odds_rows(self, epsilons, own_pairs)
-        up, down = self._budgets(epsilons)
+        raising, lowering = self._budgets(epsilons)
         t = epsilons.size
         # Rows against a level whose lowering is unlimited do not bind; if none binds, there is
         # no S, and rows s_i <= S go as well.
-        binds = np.isfinite(down)
+        binds = np.isfinite(lowering)
         below_largest = np.full(t, binds.any())
-        kept = np.concatenate([below_largest, np.full(2 * t, True), binds])
-        eye = sp.eye_array(t)
-        both = sp.eye_array(2 * t)
-        ones = np.ones((t, 1))
-        none = np.zeros((t, 1))
-        # On the auxiliaries (S, W), the four kinds of rows one below the other.
-        extra = np.block([[-ones, none], [none, -ones], [none, ones], [ones, none]])
-        extra = extra[kept]
-        limit = np.concatenate([np.zeros(2 * t), up, down])[kept]
-        price = sp.hstack([sp.csr_array((t, 2 * t)), eye, eye]).tocsc()[:, kept]
-        levels = sp.vstack([both, both]).tocsr()[kept]
-        auxiliaries_used = extra.any(axis=0)
-        return levels, extra[:, auxiliaries_used], limit, price
+        always = np.full(2 * t, True)
+        kept = np.concatenate([below_largest, always, binds])
+        # The four kinds of rows stand one below the other: on (s, w) ...
+        s_and_w = sp.eye_array(2 * t)
+        levels = sp.vstack([s_and_w, s_and_w]).tocsr()
+        # ... and on the auxiliaries (S, W).
+        ones = np.ones(t)
+        none = np.zeros(t)
+        largest_s = np.concatenate([-ones, none, none, ones])
+        largest_w = np.concatenate([none, -ones, ones, none])
+        auxiliaries = np.column_stack([largest_s, largest_w])[kept]
+        auxiliaries_used = auxiliaries.any(axis=0)
+        limit = np.concatenate([none, none, raising, lowering])
+        no_budget = sp.csr_array((t, 2 * t))
+        budget = sp.eye_array(t)
+        price = sp.hstack([no_budget, budget, budget]).tocsc()
+        return (
+            levels[kept],
+            auxiliaries[:, auxiliaries_used],
+            limit[kept],
+            price[:, kept],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -467,7 +171,7 @@ class OneSidedRule(MinRule):
     against the level's items: see docs/theory/one-sided.md.
     """
 
-    name: ClassVar[str] = "one-sided"
+    name: ClassVar[str] = ONE_SIDED
     saturates: ClassVar[bool] = False
     covers_sets: ClassVar[bool] = False
     keeps_own: ClassVar[bool] = False
@@ -487,8 +191,8 @@ class OneSidedRule(MinRule):
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
         # The smaller of the two decides, and takes the whole derivative.
-        up = epsilons[i] <= self.lowering[j]
-        return np.where(up, 1.0, 0.0), np.where(up, 0.0, 1.0)
+        by_first = np.where(epsilons[i] <= self.lowering[j], 1.0, 0.0)
+        return by_first, 1.0 - by_first
 
     def mapped(self, change: Callable[[Array], Array]) -> OneSidedRule:
         return OneSidedRule(change(self.lowering))
@@ -500,18 +204,20 @@ class OneSidedRule(MinRule):
         """``b_i = max(z, (1 - z) e^-eps_i)``, where nothing else limits what is said against it."""
         if not own_pairs.all() or np.isfinite(self.lowering).any():
             return None
-        shrunk = np.exp(-epsilons)
+        shrinkage = np.exp(-epsilons)
         none = np.zeros(epsilons.size)
         ones = np.ones(epsilons.size)
-        offsets = np.array([none, (1 - shrunk) / 2])
-        slopes = np.array([ones, -shrunk])
-        # The lines cross where z = (1 - z) e^-eps: T = 1/2 - z = tanh(eps / 2) / 2.
-        kinks = np.tanh(epsilons / 2) / 2
 
         def prices(total: float) -> Array:
-            return np.array([none, shrunk * (0.5 + total)])
+            return np.array([none, shrinkage * (0.5 + total)])
 
-        return Reduction.of(kinks, offsets, slopes, prices)
+        return Reduction.of(
+            # The lines cross where z = (1 - z) e^-eps: T = 1/2 - z = tanh(eps / 2) / 2.
+            kinks=np.tanh(epsilons / 2) / 2,
+            offsets=np.array([none, (1 - shrinkage) / 2]),
+            slopes=np.array([ones, -shrinkage]),
+            prices=prices,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -521,7 +227,7 @@ class AvgRule(PairRule):
     name: ClassVar[str] = "avg"
 
     def bounds(self, epsilons: Array) -> Array:
-        return (epsilons[:, None] + epsilons[None, :]) / 2
+        return np.add.outer(epsilons, epsilons) / 2
 
     def room(
         self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
@@ -532,7 +238,8 @@ class AvgRule(PairRule):
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
         """``(eps_i + max eps) / 2``, over other items; no path is tighter."""
-        return (epsilons + _largest_other(epsilons, own_pairs)) / 2
+        largest = _largest_other(epsilons, own_pairs)
+        return (epsilons + largest) / 2
 
     def largest_pairs(
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
@@ -545,15 +252,21 @@ class AvgRule(PairRule):
 
     def reduction(self, epsilons: Array) -> Reduction:
         """``s_i = eps_i / 2 + d, w_i = eps_i / 2 - d``: only the balance ``d`` is free."""
-        both = np.tile(epsilons / 2, (2, 1))
-        prices = np.full(both.shape, 0.5)
-        return Reduction((0.0, 0.0), 0 * epsilons, both, 0 * both, lambda _: prices)
+        shape = (2, epsilons.size)
+        prices = np.full(shape, 0.5)
+        return Reduction(
+            ends=(0.0, 0.0),  # T plays no role
+            kinks=np.zeros(epsilons.size),
+            offsets=np.tile(epsilons / 2, (2, 1)),
+            slopes=np.zeros(shape),
+            prices=lambda _: prices,
+        )
 
     def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction:
         """``b_i = max(z e^(-eps_i / 2), 1 - z e^(eps_i / 2))``."""
-        # 1 + grown is e^(-eps / 2) and e^(eps / 2).
-        ends = np.multiply.outer([-0.5, 0.5], epsilons)
-        return Reduction.half(np.expm1(ends), np.array([[0.5], [0.5]]))
+        exponents = np.multiply.outer([-0.5, 0.5], epsilons)
+        shares = np.array([[0.5], [0.5]])
+        return Reduction.half(np.expm1(exponents), shares)
 
     def log_odds_rows(self, epsilons: Array, own_pairs: Flags) -> RowParts:
         """2t rows: ``s_i - D <= eps_i / 2, w_i + D <= eps_i / 2``."""
@@ -631,16 +344,15 @@ class MatrixRule(PairRule):
 
     def relaxed(self, level: int, amount: float) -> MatrixRule:
         # All pairs of the level, in both directions; its own pair once.
-        here = np.arange(len(self.pairs)) == level
-        return MatrixRule(self.pairs + amount * (here[:, None] | here[None, :]))
+        added = np.zeros(self.pairs.shape)
+        added[level, :] = amount
+        added[:, level] = amount
+        return MatrixRule(self.pairs + added)
 
     def without(self, spent: Array) -> MatrixRule:
         """Each pair budget less the larger of what the two levels have spent."""
         return MatrixRule(self.pairs - np.maximum.outer(spent, spent))
 
-
-_NAMED: dict[str, PairRule] = {rule.name: rule for rule in (MinRule(), AvgRule())}
-ONE_SIDED = OneSidedRule.name
 
 DEFAULT_RULE = "min"
 ALLOWED_RULES = '"min", "avg", "one-sided" or a matrix of pair budgets'
@@ -663,14 +375,7 @@ def rule_of(
         case PairRule():
             pair_rule = rule
         case str():
-            if rule not in (*_NAMED, ONE_SIDED):
-                raise InputError(
-                    "rule", rule, ALLOWED_RULES, f'Leave it out for "{DEFAULT_RULE}".'
-                )
-            lowering = against
-            if lowering is None:
-                lowering = np.full(size, np.inf)
-            pair_rule = _NAMED.get(rule) or OneSidedRule(lowering)
+            pair_rule = _named_rule(rule, size, against)
         case _:
             pair_rule = MatrixRule(_numbers_of(rule))
     if against is not None and pair_rule.lowering is not against:
@@ -680,6 +385,20 @@ def rule_of(
         )
     pair_rule.check(size)
     return pair_rule
+
+
+def _named_rule(name: str, size: int, against: Array | None) -> PairRule:
+    """The rule of this name; of one-sided budgets ``against`` are unlimited unless given."""
+    if name not in NAMED_RULES:
+        remedy = f'Leave it out for "{DEFAULT_RULE}".'
+        raise InputError("rule", name, ALLOWED_RULES, remedy)
+    if name == MinRule.name:
+        return MinRule()
+    if name == AvgRule.name:
+        return AvgRule()
+    if against is None:
+        return OneSidedRule(np.full(size, np.inf))
+    return OneSidedRule(against)
 
 
 def _numbers_of(matrix: ArrayLike) -> Array:

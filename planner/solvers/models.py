@@ -22,7 +22,7 @@ from planner.errors import ConvergenceError, InputError
 from planner.policy import logodds
 from planner.policy.objective import Coefficients, Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.policy.rules import PrivacyRows, Reduction
+from planner.policy.privacy_rows import PrivacyRows, Reduction
 
 Expression = Any
 """Of cvxpy, which is loaded where it is needed; or a constraint."""

@@ -6,9 +6,10 @@ With ``T = S + W`` (the saturation point) and ``delta = (S - W) / 2`` this reads
     s_i = c_i + delta,   w_i = c_i - delta,   c_i = min(eps_i, T) - T / 2
 
 and the rule avg is the same with ``c_i = eps_i / 2``. opt1 is the case ``delta = 0``, and opt2 has
-coordinates that follow ``T`` in the same manner: see :class:`~planner.policy.rules.Reduction`. The
-error is convex with slopes known exactly and kinks where a level saturates or where the worst case
-passes from one level to another. A tangent plane in the reduced variables proves the optimum.
+coordinates that follow ``T`` in the same manner:
+see :class:`~planner.policy.privacy_rows.Reduction`. The error is convex with slopes known exactly
+and kinks where a level saturates or where the worst case passes from one level to another. A
+tangent plane in the reduced variables proves the optimum.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from planner.arrays import Array
 from planner.errors import ConvergenceError, InputError
-from planner.policy.rules import SHORT_OF_POLE, Reduction
+from planner.policy.privacy_rows import SHORT_OF_POLE, Reduction
 from planner.solvers.certificate import Proof
 from planner.solvers.models import Program
 

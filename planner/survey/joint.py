@@ -12,7 +12,8 @@ import pydantic
 from planner.arrays import Array
 from planner.laws.schema import Document
 from planner.limits import JOINED, MAX_JOINT_CELLS
-from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
+from planner.policy.pair_rule import ONE_SIDED
+from planner.policy.rules import DEFAULT_RULE
 from planner.survey import values
 from planner.survey.choices import Categorical
 from planner.survey.columns import AnswerColumn, Pairs

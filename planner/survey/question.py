@@ -16,8 +16,9 @@ from planner.laws.answers import (
 )
 from planner.laws.levels import Levels
 from planner.policy.objective import Objective
+from planner.policy.pair_rule import ONE_SIDED
 from planner.policy.policy import PrivacyPolicy
-from planner.policy.rules import DEFAULT_RULE, ONE_SIDED
+from planner.policy.rules import DEFAULT_RULE
 from planner.survey import values
 from planner.survey.asked_again import AskedAgain
 from planner.survey.columns import AnswerColumn, Pairs

@@ -31,7 +31,8 @@ from planner.errors import InputError
 from planner.laws.schema import Json
 from planner.limits import MAX_COUNT, MOST_GROUPS, MOST_PATTERNS
 from planner.policy.budget_text import parse_epsilon
-from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
+from planner.policy.pair_rule import PairRule
+from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE
 from planner.survey.description import at
 
 # Thousands are marked alike throughout or not at all: 1,000 000 may be a slip, and is

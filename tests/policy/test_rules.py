@@ -19,12 +19,12 @@ from planner.deployment import Client
 from planner.deployment.parameters import survey_parameters
 from planner.planning.solve import relaxed, scaled
 from planner.planning.what_if import frontier, relaxations
+from planner.policy.pair_rule import PairRule
 from planner.policy.rules import (
     DEFAULT_RULE,
     AvgRule,
     MatrixRule,
     MinRule,
-    PairRule,
     rule_of,
 )
 from tests.policies import RULES, random_policy, seeds
