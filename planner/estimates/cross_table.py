@@ -15,22 +15,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from math import exp, inf, log, prod, sqrt
+from math import inf, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from planner.arrays import Array, Flags
 from planner.estimates.channel import Estimate
-from planner.estimates.counts import SupportEstimates, reach, tail_share
+from planner.estimates.counts import SupportEstimates, tail_share
 from planner.estimates.report_law import within
+from planner.estimates.table_limits import CellShare, SquaredDistance, TwoByTwo
 from planner.frames import Columns, WithDataFrame
 from planner.limits import CONFIDENCE, JOINED
 
-_FAR_ODDS = 50.0  # of a log of odds
-_SMALLEST_SHARE = 1e-12  # share that is tried
-_HALVED = 30  # of a search, each of which halves
-_NEARLY_NORMAL = 1e4  # of noncentrality, relative to the scale
 _FEWEST_EXPECTED = 5.0  # in every pair (Cochran, 1954)
 FEW_EXPECTED = (
     "Fewer than five people are expected in some pair: p, and limits of V, are rough."
@@ -52,7 +49,9 @@ class RelatedQuestion(NamedTuple):
     @property
     def outside(self) -> str:
         """The answer outside the order of the others; blank if there is none."""
-        return self.answers[-1] if 0 < self.in_order < len(self.answers) else ""
+        if 0 < self.in_order < len(self.answers):
+            return self.answers[-1]
+        return ""
 
 
 class Independence(NamedTuple):
@@ -114,10 +113,10 @@ class CrossTable(WithDataFrame):
     @cached_property
     def shares(self) -> Array:
         """Estimated shares of the cells, none negative, sum 1, ``(d1, d2)``."""
-        inside = np.maximum(self.counts, 0.0)
-        if not inside.any():
-            return np.full(inside.shape, 1 / inside.size)
-        return inside / inside.sum()
+        positive = np.maximum(self.counts, 0.0)
+        if not positive.any():
+            return np.full(positive.shape, 1 / positive.size)
+        return positive / positive.sum()
 
     @cached_property
     def covariance(self) -> Array:
@@ -125,51 +124,61 @@ class CrossTable(WithDataFrame):
         return self.drawn_covariance(self.shares)
 
     def drawn_covariance(self, shares: Array) -> Array:
-        """The counts' covariance, for people drawn from such shares of the cells, ``(d, d)``."""
-        flat = shares.ravel()
-        return self.users * (
-            self.moments(flat, np.eye(flat.size)) - np.outer(flat, flat)
-        )
+        """Of the counts, for people drawn at random from such shares: ``n (M(p) - p p')``."""
+        p = shares.ravel()
+        second_moments = self.moments(p, np.eye(p.size))
+        return self.users * (second_moments - np.outer(p, p))
 
     @cached_property
     def lines(self) -> tuple[Array, Array]:
-        """Each cell's indicator summed over rows, and over columns, ``(d1, d)`` and ``(d2, d)``."""
+        """Which cells are in each row, and in each column, ``(d1, d)`` and ``(d2, d)``."""
         first, second = self.counts.shape
-        rows = np.asarray(np.kron(np.eye(first), np.ones(second)), np.float64)
-        return rows, np.asarray(np.kron(np.ones(first), np.eye(second)), np.float64)
+        each_row = np.eye(first)
+        each_column = np.eye(second)
+        rows = np.kron(each_row, np.ones(second))
+        columns = np.kron(np.ones(first), each_column)
+        return np.asarray(rows), np.asarray(columns)
 
     def people_in(self, cells: Array) -> SupportEstimates:
         """How many people are in each of some sets of cells, whoever was asked.
 
         Sets are given by 0 and 1, shape ``(k, d)``. What a report adds to such a sum is taken for
-        one of two numbers, with chances that give a person inside and one outside the mean and the
-        variance that they have: exact where a report is of one cell at most.
+        one of two numbers, with chances ``a`` and ``b`` that give a person inside and one outside
+        the mean and the variance that they have: exact where a report is of one cell at most. With
+        ``w`` and ``o`` the means of ``E[T_S^2]`` inside and outside
+
+            a - b = (4 o + (w - o)^2)^(-1/2),   b = (1 - (a - b) (w - o)) / 2,
+
+        and ``c`` people inside have the variance ``n o + c (w - 1 - o)``.
         """
-        inside = self._squares(cells, cells > 0)
-        outside = np.maximum(self._squares(cells, cells == 0), 0.0)
+        w = self._squares(cells, cells > 0)
+        o = np.maximum(self._squares(cells, cells == 0), 0.0)
         n = self.users
         values = cells @ self.counts.ravel()
+        inside = np.clip(values, 0, n)
         # Of given people whoever is inside counts for 1 in any draw.
-        difference = inside - outside
-        variance = n * outside + np.clip(values, 0, n) * (difference - 1)
-        gap = 1 / np.sqrt(4 * outside + difference**2)
-        other = np.clip((1 - gap * difference) / 2, 0, 1)
-        supports = np.clip(np.rint(n * other + gap * values), 0, n)
+        variance = n * o + inside * (w - o - 1)
+        gap = 1 / np.sqrt(4 * o + (w - o) ** 2)
+        b = (1 - gap * (w - o)) / 2
+        b = np.clip(b, 0, 1)
+        supports = np.rint(n * b + gap * values)
         return SupportEstimates(
             values=values,
             standard_errors=np.sqrt(np.maximum(variance, 0)),
-            null_standard_errors=np.sqrt(n * outside),
+            null_standard_errors=np.sqrt(n * o),
             users=n,
-            supports=supports,
-            a=np.minimum(other + gap, 1),
-            b=other,
+            supports=np.clip(supports, 0, n),
+            a=np.minimum(b + gap, 1),
+            b=b,
         )
 
     def _squares(self, cells: Array, people: Flags) -> Array:
-        """``E[S^2]`` of each set of cells, over ``people`` who are in others, ``(k, d)`` both."""
+        """``E[T_S^2]`` of each set of cells, over ``people`` who are in others, ``(k, d)`` both."""
+        mixes = within(people, self.shares.ravel())
         squares = []
-        for mix, cell in zip(within(people, self.shares.ravel()), cells, strict=True):
-            squares.append(self.moments(mix, cell[None])[0, 0])
+        for mix, cell in zip(mixes, cells, strict=True):
+            square = self.moments(mix, cell[None])
+            squares.append(square[0, 0])
         return np.array(squares)
 
     def _somebody(self, people: SupportEstimates) -> bool:
@@ -179,38 +188,51 @@ class CrossTable(WithDataFrame):
         return bool((chance <= tail_share(self.confidence) / 2).all())
 
     @cached_property
-    def _margins_and_gaps(self) -> tuple[Array, Array, Array]:
-        """Shares of both margins, none negative, and ``theta = N/n - r s'``, ``(d1, d2)``."""
-        first = np.maximum(self.counts.sum(axis=1), 0.0)
-        second = np.maximum(self.counts.sum(axis=0), 0.0)
-        first = first / max(first.sum(), 1e-300)
-        second = second / max(second.sum(), 1e-300)
-        raw = self.counts / self.users
-        return first, second, raw - np.outer(raw.sum(axis=1), raw.sum(axis=0))
+    def _margins(self) -> tuple[Array, Array]:
+        """``r`` and ``s``: shares of rows and of columns, none negative."""
+        r = _shares_of(self.counts.sum(axis=1))
+        s = _shares_of(self.counts.sum(axis=0))
+        return r, s
 
-    def _slopes(self, first: Array, second: Array) -> Array:
-        """Theta's slopes by the shares: ``1 - r_i [same column] - s_j [same row]``, ``(d, d)``."""
+    @cached_property
+    def _theta(self) -> Array:
+        """``N/n - r s'`` of each cell, ``(d1, d2)``: near 0 if the two answers are independent."""
+        raw = self.counts / self.users
+        rows = raw.sum(axis=1)
+        columns = raw.sum(axis=0)
+        return raw - np.outer(rows, columns)
+
+    def _jacobian(self) -> Array:
+        """``J``, of theta by the cells' shares: ``1 - r_i [same column] - s_j [same row]``."""
+        r, s = self._margins
         rows, columns = self.lines
         same_column = columns.T @ columns
         same_row = rows.T @ rows
-        slopes = np.eye(self.counts.size)
-        slopes -= (first @ rows)[:, None] * same_column
-        slopes -= (second @ columns)[:, None] * same_row
-        return slopes
+        jacobian = np.eye(self.counts.size)
+        jacobian -= (r @ rows)[:, None] * same_column
+        jacobian -= (s @ columns)[:, None] * same_row
+        return jacobian
+
+    @cached_property
+    def _independent_covariance(self) -> Array:
+        """Of the counts, if the two answers were independent: ``Sigma(r s')``, times ``n``."""
+        r, s = self._margins
+        return self.drawn_covariance(np.outer(r, s))
 
     @cached_property
     def margins_known(self) -> bool:
         """Whether each answer's people are above their standard error, so that shares are known."""
         sums = np.vstack(self.lines)
-        errors = np.sqrt(np.diag(sums @ self.covariance @ sums.T))
-        return bool((sums @ self.counts.ravel() > errors).all())
+        people = sums @ self.counts.ravel()
+        spread = sums @ self.covariance @ sums.T
+        errors = np.sqrt(np.diag(spread))
+        return bool((people > errors).all())
 
     @cached_property
     def rough(self) -> str:
         """What is said where a pair has few people, so that laws are far from normal."""
-        first, second, _ = self._margins_and_gaps
         # Of events, noise among them, if the two answers were independent.
-        expected = np.diag(self.drawn_covariance(np.outer(first, second)))
+        expected = np.diag(self._independent_covariance)
         if expected.min() < _FEWEST_EXPECTED:
             return FEW_EXPECTED
         return ""
@@ -223,19 +245,20 @@ class CrossTable(WithDataFrame):
         """
         from scipy.stats import chi2
 
-        first, second, theta = self._margins_and_gaps
-        keep = np.arange(theta.size).reshape(theta.shape)[:-1, :-1].ravel()
-        slopes = self._slopes(first, second)
-        covariance = self.drawn_covariance(np.outer(first, second))
-        spread = slopes @ covariance @ slopes.T / self.users
-        spread = spread[np.ix_(keep, keep)]
+        cells = np.arange(self.counts.size).reshape(self.counts.shape)
         # The last row and column follow from the others: (d1 - 1)(d2 - 1) contrasts are free.
-        gap = theta.ravel()[keep]
-        statistic = self.users * float(gap @ np.linalg.lstsq(spread, gap)[0])
+        contrasts = cells[:-1, :-1].ravel()
+        theta = self._theta.ravel()[contrasts]
+        jacobian = self._jacobian()
+        spread = jacobian @ self._independent_covariance @ jacobian.T / self.users
+        of_contrasts = spread[np.ix_(contrasts, contrasts)]
+        solution, *_ = np.linalg.lstsq(of_contrasts, theta)
+        statistic = self.users * float(theta @ solution)
+        degrees = contrasts.size
         if not self.margins_known:
-            return Independence(statistic, keep.size, 1.0, UNKNOWN)
-        chance = float(chi2.sf(statistic, keep.size))
-        return Independence(statistic, keep.size, chance, self.rough)
+            return Independence(statistic, degrees, 1.0, UNKNOWN)
+        chance = float(chi2.sf(statistic, degrees))
+        return Independence(statistic, degrees, chance, self.rough)
 
     @cached_property
     def association(self) -> Estimate:
@@ -245,160 +268,100 @@ class CrossTable(WithDataFrame):
         Its law is near ``c`` times a noncentral chi-square with the same mean and variance; the
         limits invert it.
         """
-        first, second, theta = self._margins_and_gaps
-        # Cells that nobody is expected in would divide by 0: one person is the least.
-        least = np.maximum(np.outer(first, second).ravel(), 1 / self.users)
-        slopes = self._slopes(first, second) / np.sqrt(least)[:, None]
-        spread = slopes @ self.covariance @ slopes.T / self.users**2
-        scaled = theta.ravel() / np.sqrt(least)
-        # E|x + e|^2 = |x|^2 + tr Cov(e): what noise alone adds.
-        noise = float(np.trace(spread))
-        seen = float(scaled @ scaled)
-        most = min(self.counts.shape) - 1
-        strength = max(seen - noise, 0.0)
-        along = noise
-        if seen:
-            along = float(scaled @ spread @ scaled) / seen
-        value = sqrt(min(strength / most, 1.0))
-        both = float((spread**2).sum())
+        law = self._phi_square()
+        # E|x + e|^2 = |x|^2 + tr W: what noise alone adds is taken off.
+        phi_square = max(law.seen - law.trace, 0.0)
+        most = min(self.counts.shape) - 1  # V^2 = phi^2 / (min d - 1)
+        value = sqrt(min(phi_square / most, 1.0))
         if not self.margins_known:
             return Estimate(value, None, 0.0, 1.0, UNKNOWN)
-        low, high = _noncentral_limits(
-            seen, noise, both, along, tail_share(self.confidence) / 2
+        low, high = law.limits(tail_share(self.confidence))
+        error = sqrt(law.variance(phi_square))
+        slope = 2 * sqrt(most * max(phi_square, error))  # of phi^2 by V
+        return Estimate(
+            value=value,
+            standard_error=error / slope,
+            lower=sqrt(min(low / most, 1.0)),
+            upper=sqrt(min(high / most, 1.0)),
+            note=self.rough,
         )
-        lower = sqrt(min(low / most, 1.0))
-        upper = sqrt(min(high / most, 1.0))
-        error = sqrt(2 * both + 4 * along * strength)
-        spread_of_value = error / (2 * sqrt(most * max(strength, error)))
-        return Estimate(value, spread_of_value, lower, upper, self.rough)
+
+    def _phi_square(self) -> SquaredDistance:
+        """The law of ``sum theta^2 / (r s)``; ``W`` is the covariance of ``theta / sqrt(r s)``."""
+        r, s = self._margins
+        expected = np.outer(r, s).ravel()
+        # Cells that nobody is expected in would divide by 0: one person is the least.
+        scale = np.sqrt(np.maximum(expected, 1 / self.users))
+        scaled = self._theta.ravel() / scale
+        jacobian = self._jacobian() / scale[:, None]
+        spread = jacobian @ self.covariance @ jacobian.T / self.users**2
+        seen = float(scaled @ scaled)
+        trace = float(np.trace(spread))
+        trace_of_square = float((spread**2).sum())
+        along = trace
+        if seen:
+            along = float(scaled @ spread @ scaled) / seen
+        return SquaredDistance(seen, trace, trace_of_square, along)
 
     def share(self, row: int, column: int, margin: int = 1) -> Estimate:
         """Share of people in a cell among those of its column (``margin=1``) or row (``margin=0``).
 
-        All shares ``x`` for which ``cell - x total`` is compatible with 0, its variance that of
-        such people: as Fieller's interval, by a binomial law in place of the normal one. The whole
-        range where the reports cannot rule out that nobody gave that answer.
+        All shares ``rho`` for which ``cell - rho margin`` is compatible with 0 (Fieller), see
+        :class:`~planner.estimates.table_limits.CellShare`. The whole range where the reports cannot
+        rule out that nobody gave that answer.
         """
-        indicators = self.lines[0][row], self.lines[1][column]
-        cell = indicators[0] * indicators[1]
-        total = indicators[margin]
-        flat = np.stack([cell, total])
-        # Estimated people of the cell, and of the margin that it is a share of.
-        people, every = (flat @ self.counts.ravel()).tolist()
-        value = None
-        if every > 0:
-            value = people / every
-        asked = self.people_in(total[None])
+        rows, columns = self.lines
+        cell = rows[row] * columns[column]
+        line = (rows[row], columns[column])[margin]
+        sums = np.stack([cell, line])
+        people, people_of_line = (sums @ self.counts.ravel()).tolist()
+        asked = self.people_in(line[None])
         if not self._somebody(asked):
+            value = None
+            if people_of_line > 0:
+                value = people / people_of_line
             note = "The reports cannot rule out that nobody gave that answer."
             return Estimate(value, None, 0.0, 1.0, note)
-        kinds = np.stack([cell, total - cell, 1 - total]) > 0
+        kinds = np.stack([cell, line - cell, 1 - line]) > 0
         moments = []
         for mix in within(kinds, self.shares.ravel()):
-            moments.append(self.moments(mix, flat).tolist())
-        margin_share = min(every / self.users, 1.0)
-        unit = float(asked.unit[0])
-        n = self.users
-
-        def variance(x: float) -> float:
-            """``n E[(cell - x total)^2]``, over people in the cell, in the margin, and others."""
-            shares = (margin_share * x, margin_share * (1 - x), 1 - margin_share)
-            square = 0.0
-            for share, (of_cell, of_total) in zip(shares, moments, strict=True):
-                cell_square, cell_by_total = of_cell
-                total_square = of_total[1]
-                of_people = cell_square - 2 * x * cell_by_total + x**2 * total_square
-                square += share * of_people
-            return n * square
-
-        def tails(x: float) -> tuple[float, float]:
-            x = min(max(x, _SMALLEST_SHARE), 1 - _SMALLEST_SHARE)
-            # A binomial number of events of this size has the variance unit^2 trials x (1 - x).
-            of_one_trial = unit**2 * x * (1 - x)
-            trials = variance(x) / of_one_trial
-            # As far from its mean as the estimate is from 0.
-            seen = (people - x * every) / unit + trials * x
-            return _binomial_tails(seen, trials, x)
-
-        assert value is not None  # noqa: S101 - some people gave it
-        chance = tail_share(self.confidence) / 2
-        middle = min(max(value, 0.0), 1.0)
-        lower = _edge(lambda x: tails(x)[0] > chance, middle, 0.0)
-        upper = _edge(lambda x: tails(x)[1] > chance, middle, 1.0)
-        error = sqrt(max(variance(middle), 0.0)) / every
-        return Estimate(value, error, lower, upper)
+            moments.append(self.moments(mix, sums).tolist())
+        law = CellShare(
+            users=self.users,
+            cell=people,
+            margin=people_of_line,
+            unit=float(asked.unit[0]),
+            moments=moments,
+        )
+        return law.estimate(tail_share(self.confidence))
 
     def odds_ratio(self, rows: Sequence[int], columns: Sequence[int]) -> Estimate:
         """Odds of these columns in these rows, over those in the other rows.
 
-        All ``x`` with ``L^2 <= z^2 Var L``, ``L = N11 N22 - x N12 N21``, the variance that of a
+        All ``psi`` with ``L^2 <= z^2 Var L``, ``L = N11 N22 - psi N12 N21``, the variance that of a
         table with the same margins and these odds: never undefined; without an upper end where
         the reports set none.
         """
-        in_rows = np.isin(np.arange(self.counts.shape[0]), list(rows))
-        in_rows = in_rows.astype(np.float64)
-        in_columns = np.isin(np.arange(self.counts.shape[1]), list(columns))
-        in_columns = in_columns.astype(np.float64)
-        # The four sums of the merged table: N11, N12, N21, N22.
-        sums = np.stack(
-            [
-                np.kron(in_rows, in_columns),
-                np.kron(in_rows, 1 - in_columns),
-                np.kron(1 - in_rows, in_columns),
-                np.kron(1 - in_rows, 1 - in_columns),
-            ]
-        )
-        # Both rows' and both columns' people.
-        margins = sums[[0, 2, 0, 1]] + sums[[1, 3, 2, 3]]
-        if not self._somebody(self.people_in(margins)):
+        first, second = self.counts.shape
+        in_rows = np.zeros(first)
+        in_rows[list(rows)] = 1.0
+        in_columns = np.zeros(second)
+        in_columns[list(columns)] = 1.0
+        n11 = np.kron(in_rows, in_columns)
+        n12 = np.kron(in_rows, 1 - in_columns)
+        n21 = np.kron(1 - in_rows, in_columns)
+        n22 = np.kron(1 - in_rows, 1 - in_columns)
+        margins = np.stack([n11 + n12, n21 + n22, n11 + n21, n12 + n22])
+        people = self.people_in(margins)
+        if not self._somebody(people):
             return Estimate(None, None, 0.0, inf, UNKNOWN)
-        n = self.users
-        merged = sums @ self.counts.ravel()
-        mixes = within(sums > 0, self.shares.ravel())
-        moments = np.array([self.moments(mix, sums) for mix in mixes])
-        row_share = min(max(float(merged[:2].sum()) / n, 0.0), 1.0)
-        column_share = min(max(float(merged[::2].sum()) / n, 0.0), 1.0)
-
-        def covariance(shares: Array) -> Array:
-            """The covariance of the four counts, for people drawn from such shares."""
-            second = np.tensordot(shares, moments, 1)
-            return np.asarray(n * (second - np.outer(shares, shares)))
-
-        inside = np.maximum(merged, 0.0)
-        noise = covariance(inside / inside.sum())
-        # Of products of estimates the covariance of the factors is taken off.
-        same = merged[0] * merged[3] - noise[0, 3]
-        crossed = merged[1] * merged[2] - noise[1, 2]
-
-        def off(odds_ratio: float) -> float:
-            """``L`` over its standard deviation, to second order."""
-            shares = table_with_odds(odds_ratio, row_share, column_share)
-            signs = np.array([1.0, -odds_ratio, -odds_ratio, 1.0])
-            slope = n * shares[::-1] * signs
-            spread = covariance(shares)
-            # L is quadratic: its variance is g' S g + tr((H S)^2) / 2 for normal counts.
-            bend = np.diag(signs)[::-1]
-            curved = np.trace(spread @ bend @ spread @ bend) / 2
-            variance = float(slope @ spread @ slope + curved)
-            return float(same - odds_ratio * crossed) / sqrt(max(variance, 1e-300))
-
-        z = reach(self.confidence)
-        value = None
-        middle = _FAR_ODDS
-        if crossed > 0:
-            middle = -_FAR_ODDS
-        if same > 0 and crossed > 0:
-            value = same / crossed
-            middle = log(value)
-        low = _edge(lambda x: off(exp(x)) < z, middle, -_FAR_ODDS)
-        high = _edge(lambda x: off(exp(x)) > -z, middle, _FAR_ODDS)
-        if same <= 0 and crossed <= 0:
-            low = -_FAR_ODDS
-            high = _FAR_ODDS
-        # Odds are searched on the scale of their log, whose ends stand for 0 and infinity.
-        lower = 0.0 if low <= -_FAR_ODDS else exp(low)
-        upper = inf if high >= _FAR_ODDS else exp(high)
-        return Estimate(value, None, lower, upper)
+        cells = np.stack([n11, n12, n21, n22])
+        moments = []
+        for mix in within(cells > 0, self.shares.ravel()):
+            moments.append(self.moments(mix, cells))
+        counts = cells @ self.counts.ravel()
+        merged = TwoByTwo(self.users, counts, np.array(moments))
+        return merged.odds_ratio(self.confidence)
 
     @property
     def summary(self) -> str:
@@ -418,12 +381,13 @@ class CrossTable(WithDataFrame):
         for i, j in np.ndindex(self.counts.shape):
             of_row.append(self.share(i, j, margin=0).value)
             of_column.append(self.share(i, j, margin=1).value)
-        cells = list(product(*self.answers))
-        lower, upper = self.people_in(np.eye(len(cells))).intervals(self.confidence)
+        rows, columns = zip(*product(*self.answers), strict=True)
+        people = self.people_in(np.eye(self.counts.size))
+        lower, upper = people.intervals(self.confidence)
         first, second = self.names
         return {
-            first: [answer for answer, _ in cells],
-            second: [answer for _, answer in cells],
+            first: list(rows),
+            second: list(columns),
             "estimate": self.counts.ravel(),
             "lower": lower,
             "upper": upper,
@@ -432,26 +396,10 @@ class CrossTable(WithDataFrame):
         }
 
 
-def table_with_odds(odds_ratio: float, row_share: float, column_share: float) -> Array:
-    """Shares of a 2 x 2 table with these margins and this odds ratio, ``[p11, p12, p21, p22]``.
-
-    ``p11`` solves ``odds_ratio = p11 p22 / (p12 p21)``, a quadratic in ``p11`` (Plackett, 1965).
-
-    Examples
-    --------
-    >>> table_with_odds(4.0, 0.5, 0.5).round(4).tolist()
-    [0.3333, 0.1667, 0.1667, 0.3333]
-    """
-    linear = 1 + (row_share + column_share) * (odds_ratio - 1)
-    constant = odds_ratio * row_share * column_share
-    root = sqrt(max(linear**2 - 4 * (odds_ratio - 1) * constant, 0.0))
-    if linear > 0:  # the form without cancellation near independence
-        corner = 2 * constant / (linear + root)
-    else:
-        corner = (linear - root) / (2 * (odds_ratio - 1))
-    rest = 1 - row_share - column_share + corner
-    table = np.array([corner, row_share - corner, column_share - corner, rest])
-    return np.clip(table, 0.0, 1.0)
+def _shares_of(counts: Array) -> Array:
+    """Shares of estimated counts, none negative."""
+    positive = np.maximum(counts, 0.0)
+    return positive / max(positive.sum(), 1e-300)
 
 
 def margin_matrix(
@@ -468,17 +416,21 @@ def margin_matrix(
     >>> margin_matrix(["a / x", "b / x", "a / y", "b / y"], ["ab", "xy"], [0]).tolist()
     [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
     """
-    sizes = [len(names) for names in answers]
     positions = {item: k for k, item in enumerate(items)}
-    cells = map(JOINED.join, product(*answers))
+    order = []
+    for cell in product(*answers):
+        name = JOINED.join(cell)
+        order.append(positions[name])
     # Where the counts have each cell of the table, an axis a question.
-    order = np.array([positions[cell] for cell in cells]).reshape(sizes)
+    sizes = [len(names) for names in answers]
+    axes = np.reshape(order, sizes)
     # The questions that stay come first: a row then has all cells of one of theirs.
-    order = np.moveaxis(order, kept, range(len(kept)))
-    order = order.reshape(prod(sizes[k] for k in kept), -1)
-    indicators = np.zeros((len(order), len(items)))
-    indicators[np.arange(len(order))[:, None], order] = 1
-    return indicators
+    axes = np.moveaxis(axes, kept, range(len(kept)))
+    rows = axes.reshape(prod(sizes[k] for k in kept), -1)
+    matrix = np.zeros((len(rows), len(items)))
+    for of_row, columns in zip(matrix, rows, strict=True):
+        of_row[columns] = 1
+    return matrix
 
 
 def pair_tables(
@@ -491,17 +443,16 @@ def pair_tables(
 ) -> list[CrossTable]:
     """The table of every two of some questions.
 
-    Of a third one shares within a cell are the estimated.
+    Within a cell of two the answers of the other questions are as frequent as estimated.
     """
     tables = []
-    whole = np.maximum(counts, 0.0)
-    for kept in combinations(range(len(questions)), 2):
-        answers = [question.answers for question in questions]
-        cells = margin_matrix(items, answers, kept)
-        mix = within(cells > 0, whole / max(whole.sum(), 1e-300))
-        # Within a cell the answers of the other questions are as frequent as estimated.
-        first = questions[kept[0]]
-        second = questions[kept[1]]
+    answers = [question.answers for question in questions]
+    shares_of_all = _shares_of(counts)
+    for i, j in combinations(range(len(questions)), 2):
+        first = questions[i]
+        second = questions[j]
+        cells = margin_matrix(items, answers, (i, j))
+        mix = within(cells > 0, shares_of_all)
 
         def merged(
             shares: Array, sums: Array, mix: Array = mix, cells: Array = cells
@@ -521,72 +472,6 @@ def pair_tables(
     return tables
 
 
-def _binomial_tails(seen: float, trials: float, chance: float) -> tuple[float, float]:
-    """Chances of so many or more, and of so many or less; numbers need not be whole."""
-    from scipy.special import betainc
-
-    # A binomial tail is an incomplete beta function, which takes any real numbers:
-    # Pr[X >= s] = I_p(s, n - s + 1), Pr[X <= s] = 1 - I_p(s + 1, n - s).
-    upper = 1.0
-    if seen > 0:
-        upper = float(betainc(seen, max(trials - seen + 1, 1e-300), chance))
-    lower = 1.0
-    if seen < trials:
-        lower = 1 - float(betainc(seen + 1, trials - seen, chance))
-    return upper, lower
-
-
-def _edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """Where it holds no more, from ``inside`` towards an ``end``; the end if it holds there."""
-    near = inside
-    far = end
-    if holds(end + 1e-9 * (inside - end)):
-        return end
-    for _ in range(_HALVED):
-        middle = (near + far) / 2
-        if holds(middle):
-            near = middle
-        else:
-            far = middle
-    return far
-
-
-def _noncentral_limits(
-    seen: float, noise: float, both: float, along: float, tail: float
-) -> tuple[float, float]:
-    """Limits of ``s`` from ``seen = |x + e|^2``, ``s = |x|^2``, mean of ``|e|^2`` and its spread.
-
-    The law has the mean ``noise + s`` and the variance ``2 both + 4 along s``.
-    """
-    from scipy.optimize import brentq
-    from scipy.special import ndtr
-    from scipy.stats import ncx2
-
-    if noise <= 0 or both <= 0:
-        return seen, seen
-
-    def above(s: float) -> float:
-        variance = 2 * both + 4 * along * s
-        # c chi2(k, l) has the mean c (k + l) and the variance 2 c^2 (k + 2 l): c k = noise and
-        # c l = s give the scale c from both moments.
-        scale = variance / (2 * noise + 4 * s)
-        # Far out SciPy's series ends, and the law is normal.
-        if s > _NEARLY_NORMAL * scale:
-            return float(ndtr((seen - noise - s) / sqrt(variance)))
-        degrees = noise / scale
-        return float(ncx2.cdf(seen / scale, degrees, s / scale))
-
-    def end(chance: float) -> float:
-        if above(0.0) <= chance:
-            return 0.0
-        far = seen + noise
-        while above(far) > chance:
-            far *= 2
-        return float(brentq(lambda s: above(s) - chance, 0.0, far, xtol=1e-12 * far))
-
-    return end(1 - tail), end(tail)
-
-
 def people_for_association(
     error: float, shape: tuple[int, int], strength: float = 0.1, power: float = 0.8
 ) -> float:
@@ -604,12 +489,15 @@ def people_for_association(
     from scipy.optimize import brentq
     from scipy.stats import chi2, ncx2
 
-    degrees = (shape[0] - 1) * (shape[1] - 1)
-    cells = shape[0] * shape[1]
-    edge = float(chi2.isf(0.05, degrees))
-    # The noncentrality at which the test, at 5 %, rejects with the chance wanted.
-    delta = brentq(
-        lambda x: float(ncx2.sf(edge, degrees, x)) - power, 1e-9, 1e4, xtol=1e-12
-    )
+    rows, columns = shape
+    degrees = (rows - 1) * (columns - 1)
+    cells = rows * columns
+    rejected_from = float(chi2.isf(0.05, degrees))
+
+    def excess_power(noncentrality: float) -> float:
+        return float(ncx2.sf(rejected_from, degrees, noncentrality)) - power
+
+    delta = float(brentq(excess_power, 1e-9, 1e4, xtol=1e-12))
     kappa = (error + 1 - 1 / cells) / (cells - 1)
-    return float(delta) * cells * kappa / (strength**2 * (min(shape) - 1))
+    phi_square = strength**2 * (min(shape) - 1)
+    return delta * cells * kappa / phi_square

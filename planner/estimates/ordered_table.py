@@ -44,10 +44,12 @@ def gamma_of_shares(shares: Array, in_order: tuple[int, int]) -> float:
     """
     agreeing, opposite = _directions(shares.shape, in_order)
     flat = shares.ravel()
-    alike = flat @ agreeing @ flat
-    apart = flat @ opposite @ flat
+    chance_agreeing = flat @ agreeing @ flat
+    chance_opposite = flat @ opposite @ flat
+    gap = chance_agreeing - chance_opposite
+    total = chance_agreeing + chance_opposite
     with np.errstate(invalid="ignore"):
-        return float((alike - apart) / (alike + apart))
+        return float(gap / total)
 
 
 def ordered_association(table: CrossTable) -> OrderedAssociation | None:
@@ -79,24 +81,28 @@ def ordered_association(table: CrossTable) -> OrderedAssociation | None:
     agreeing, opposite = _directions(table.counts.shape, table.in_order)
     gap_form = agreeing - opposite  # p' gap_form p is C - D
     sum_form = agreeing + opposite  # p' sum_form p is C + D
-    raw = table.counts.ravel() / table.users
-    spread = table.drawn_covariance(table.shares) / table.users**2
+    n = table.users
+    raw = table.counts.ravel() / n
+    spread = table.drawn_covariance(table.shares) / n**2
     gap = float(raw @ gap_form @ raw - np.sum(gap_form * spread))
     total = float(raw @ sum_form @ raw - np.sum(sum_form * spread))
     value = None
     if total > 0:
         value = gap / total
-    independent = np.outer(table.shares.sum(axis=1), table.shares.sum(axis=0))
+    rows = table.shares.sum(axis=1)
+    columns = table.shares.sum(axis=0)
+    independent = np.outer(rows, columns)
     quantile = reach(table.confidence)
-    added = quantile**2
-    shares = (table.users * table.shares + added * independent) / (table.users + added)
+    people_added = quantile**2
+    people = n * table.shares + people_added * independent
+    shares = people / (n + people_added)
     variances = _covariances(table, shares, gap_form, sum_form)
     lower, upper = _fieller_limits(gap, total, variances, quantile)
-    by_chance = _covariances(table, independent, gap_form, sum_form)[0]
+    null_variance, *_ = _covariances(table, independent, gap_form, sum_form)
     chance = 1.0
-    if by_chance > 0:
+    if null_variance > 0:
         # Both tails of the normal law beyond |z| are erfc(|z| / sqrt(2)).
-        chance = erfc(abs(gap) / sqrt(2 * by_chance))
+        chance = erfc(abs(gap) / sqrt(2 * null_variance))
     note = table.rough
     if not table.margins_known:
         lower = -1.0
@@ -115,35 +121,38 @@ def _directions(
     The second answer runs fastest. Cells of answers without an order take no part.
     """
     first, second = shape
-    rows, columns = np.divmod(np.arange(first * second), second)
+    cells = np.arange(first * second)
+    rows, columns = np.divmod(cells, second)
     up = np.sign(rows[:, None] - rows)
     right = np.sign(columns[:, None] - columns)
+    rows_in_order, columns_in_order = in_order
+    ordered = (rows < rows_in_order) & (columns < columns_in_order)
     # Both up or both down is 1, one up and the other down -1, and 0 where one is the same.
-    direction = up * right
-    ordered = (rows < in_order[0]) & (columns < in_order[1])
-    direction = direction * np.outer(ordered, ordered)
-    return (direction > 0).astype(np.float64), (direction < 0).astype(np.float64)
+    direction = up * right * np.outer(ordered, ordered)
+    agreeing = direction > 0
+    opposite = direction < 0
+    return agreeing.astype(np.float64), opposite.astype(np.float64)
 
 
 def _covariances(
     table: CrossTable, shares: Array, gap_form: Array, sum_form: Array
 ) -> tuple[float, float, float]:
-    """The variances of ``C - D`` and ``C + D`` at such shares, and their covariance last."""
-    flat = shares.ravel()
-    spread = table.drawn_covariance(shares) / table.users**2
-    forms = []
-    for form in (gap_form, sum_form):
-        forms.append((form @ flat, form @ spread))
+    """Of ``C - D`` and ``C + D`` at such shares: both variances, and the covariance last."""
+    p = shares.ravel()
+    sigma = table.drawn_covariance(shares) / table.users**2
+    gap_form_sigma = gap_form @ sigma
+    sum_form_sigma = sum_form @ sigma
 
-    def covariance(first: tuple[Array, Array], second: tuple[Array, Array]) -> float:
-        linear = 4 * first[0] @ spread @ second[0]
-        curved = 2 * np.sum(first[1] * second[1].T)  # the trace of their product
-        return float(linear + curved)
+    def covariance(a: Array, b: Array, a_sigma: Array, b_sigma: Array) -> float:
+        """``4 p' A Sigma B p + 2 tr(A Sigma B Sigma)``."""
+        linear = 4 * (a @ p) @ sigma @ (b @ p)
+        trace = np.sum(a_sigma * b_sigma.T)
+        return float(linear + 2 * trace)
 
     return (
-        covariance(forms[0], forms[0]),
-        covariance(forms[1], forms[1]),
-        covariance(forms[0], forms[1]),
+        covariance(gap_form, gap_form, gap_form_sigma, gap_form_sigma),
+        covariance(sum_form, sum_form, sum_form_sigma, sum_form_sigma),
+        covariance(gap_form, sum_form, gap_form_sigma, sum_form_sigma),
     )
 
 
