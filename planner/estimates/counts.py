@@ -131,11 +131,22 @@ class Estimates(WithDataFrame):
 
         del upper  # as likely
         # By how many report with the item, and the normal noise around each number.
-        ones, law = _binomial(count[:, None], chance[:, None])
+        numbers, chances = _binomial(count[:, None], chance[:, None])
         estimate = seen[:, :1]
         error = seen[:, 1:]
-        above = ndtr((ones - estimate) / error)
-        return np.asarray((law * above).sum(axis=1))
+        above = ndtr((numbers - estimate) / error)
+        joint = chances * above
+        return np.asarray(joint.sum(axis=1))
+
+    def enough(self, seen: Array, miss: float, count: Whole, chance: Array) -> Flags:
+        """Whether with so many people what was seen, or more, has more than half of ``miss``."""
+        tail = self.tail(seen, count, chance)
+        return tail > miss / 2
+
+    def too_much(self, seen: Array, miss: float, count: Whole, chance: Array) -> Flags:
+        """Whether with so many what was seen, or less, has no more than half of ``miss``."""
+        tail = self.tail(seen, count, chance, upper=True)
+        return 1 - tail <= miss / 2
 
     def first(self, size: int) -> Estimates:
         """The estimates of the first items alone."""
@@ -160,8 +171,9 @@ class Estimates(WithDataFrame):
     @property
     def population_variance(self) -> Array:
         """Variance of each count if people are drawn at random: ``s^2 + c (1 - c/n)``."""
-        held = np.clip(self.values, 0, self.users)
-        return np.square(self.standard_errors) + held * (1 - held / self.users)
+        count = np.clip(self.values, 0, self.users)
+        between_people = count * (1 - count / self.users)
+        return np.square(self.standard_errors) + between_people
 
     def chance_limits(self, miss: float, normal: ChanceLimits) -> ChanceLimits:
         """Limits of the chance that the answer of somebody drawn at random is an item.
@@ -177,33 +189,19 @@ class Estimates(WithDataFrame):
         """
         lower = np.clip(normal[0], 0.0, 1.0)
         upper = np.clip(normal[1], 0.0, 1.0)
-        # Items of which the same was seen have the same limits: each is searched for once.
-        few = self.population_variance / np.square(self.unit) < MOST_VARIANCE
-        if not few.any():
-            return lower, upper
-        rows, same = np.unique(self.seen[few], axis=0, return_inverse=True)
-        ends = []
-        for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
-            users = np.full(len(part), self.users, dtype=np.int64)
-
-            def enough(
-                chance: Array, seen: Array = part, users: Whole = users
-            ) -> Flags:
-                return np.asarray(self.tail(seen, users, chance) > miss / 2)
-
-            def too_much(
-                chance: Array, seen: Array = part, users: Whole = users
-            ) -> Flags:
-                tail = self.tail(seen, users, chance, upper=True)
-                return np.asarray(1 - tail <= miss / 2)
-
-            least = _least_chance(enough, len(part))
-            most = _least_chance(too_much, len(part))
-            ends.append([least, most])
-        least, most = np.concatenate(ends, axis=1)
-        lower[few] = least[same.ravel()]
-        upper[few] = most[same.ravel()]
+        reports = self.population_variance / np.square(self.unit)
+        few = reports < MOST_VARIANCE
+        if few.any():
+            by_law = partial(self._chances_by_law, miss)
+            lower[few], upper[few] = _limits_of_rows(self.seen[few], by_law)
         return lower, upper
+
+    def _chances_by_law(self, miss: float, seen: Array) -> ChanceLimits:
+        """Limits of the chance of each row of what was seen, by the law of the reports."""
+        users = np.full(len(seen), self.users, dtype=np.int64)
+        enough = partial(self.enough, seen, miss, users)
+        too_much = partial(self.too_much, seen, miss, users)
+        return _least_chance(enough, len(seen)), _least_chance(too_much, len(seen))
 
     def clipped(self) -> ProcessedCounts:
         """Every count moved into ``[0, users]``. Small counts become too large on average."""
@@ -228,15 +226,17 @@ class Estimates(WithDataFrame):
         [58.0, 42.0, 0.0]
         """
         v = self.values
-        weight = np.square(np.maximum(self.null_standard_errors, 1e-300))
-        order = np.argsort(-v / weight, kind="stable")
+        variances = np.square(np.maximum(self.null_standard_errors, 1e-300))
+        order = np.argsort(-v / variances, kind="stable")
         value = v[order]
-        variance = weight[order]
+        variance = variances[order]
         # lambda if the first items of this order alone stayed above 0, for each number of them.
-        shift = (np.cumsum(value) - self.users) / np.cumsum(variance)
+        too_many = np.cumsum(value) - self.users
+        multipliers = too_many / np.cumsum(variance)
         # It is that of the largest set of items that all stay above 0: a prefix, never empty.
-        active = np.flatnonzero(value / variance > shift)
-        values = np.maximum(0.0, v - shift[active[-1]] * weight)
+        above_0 = np.flatnonzero(value / variance > multipliers)
+        multiplier = multipliers[above_0[-1]]
+        values = np.maximum(0.0, v - multiplier * variances)
         method = (
             "the nearest numbers of which none is below 0 and which add up to all people, on "
             "average too high for rare answers"
@@ -341,8 +341,8 @@ class SupportEstimates(Estimates):
     ) -> Array:
         """The chance by the law itself, see :meth:`Estimates.tail`."""
         supports, a, b = seen.T
-        mixed = b + chance * (a - b)
-        return support_tail(supports + upper, count, self.users, mixed, b)
+        of_counted = b + chance * (a - b)
+        return support_tail(supports + upper, count, self.users, of_counted, b)
 
     def first(self, size: int) -> SupportEstimates:
         """The estimates of the first items alone."""
@@ -364,7 +364,9 @@ class SupportEstimates(Estimates):
         del normal  # not needed: the law is inverted in closed form
         lower, upper = clopper_pearson(self.supports, self.users, miss)
         gap = self.a - self.b
-        return (lower - self.b) / gap, (upper - self.b) / gap
+        lower = (lower - self.b) / gap
+        upper = (upper - self.b) / gap
+        return lower, upper
 
 
 def clopper_pearson(
@@ -410,11 +412,14 @@ def support_tail(
     from scipy.stats import binom
 
     # A row an item; its columns are how many of those with the item are among the supports.
-    have = np.reshape(count, (-1, 1))
-    ones, chance = _binomial(have, np.reshape(a, (-1, 1)))
-    needed = np.reshape(least, (-1, 1)) - ones
-    others = binom.sf(needed - 1, users - have, np.reshape(b, (-1, 1)))
-    tail = (chance * others).sum(axis=1)
+    with_item = np.reshape(count, (-1, 1))
+    a_of_row = np.reshape(a, (-1, 1))
+    b_of_row = np.reshape(b, (-1, 1))
+    of_them, chances = _binomial(with_item, a_of_row)
+    of_others = np.reshape(least, (-1, 1)) - of_them
+    # Of the others so many or more: SciPy's survival function is of more.
+    enough = binom.sf(of_others - 1, users - with_item, b_of_row)
+    tail = (chances * enough).sum(axis=1)
     return np.asarray(np.minimum(1.0, tail))
 
 
@@ -423,15 +428,34 @@ def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
     from scipy.stats import binom
 
     mean = count * chance
+    deviation = np.sqrt(mean * (1 - chance))
     # The square is what few events need, whose tails are longer than a normal law's.
-    spread = _REACH * np.sqrt(mean * (1 - chance)) + _REACH**2
-    first = np.maximum(0, np.floor(mean - spread)).astype(np.int64)
-    last = np.minimum(count, np.ceil(mean + spread)).astype(np.int64)
+    spread = _REACH * deviation + _REACH**2
+    smallest = np.floor(mean - spread)
+    largest = np.ceil(mean + spread)
+    first = np.maximum(0, smallest).astype(np.int64)
+    last = np.minimum(count, largest).astype(np.int64)
     # As many columns as the widest row needs; beyond its own end a row has no chance.
-    most = int((last - first).max())
-    ones = first + np.arange(most + 1)
-    chances = binom.pmf(ones, count, chance)
-    return ones, np.where(ones <= last, chances, 0.0)
+    width = int((last - first).max()) + 1
+    numbers = first + np.arange(width)
+    chances = binom.pmf(numbers, count, chance)
+    chances = np.where(numbers <= last, chances, 0.0)
+    return numbers, chances
+
+
+def _limits_of_rows(
+    rows: Array, limits: Callable[[Array], tuple[Array, Array]]
+) -> Array:
+    """Limits of each row, ``(2, k)``; of equal rows they are searched for once."""
+    distinct, same = np.unique(rows, axis=0, return_inverse=True)
+    parts = -(-len(distinct) // _AT_ONCE)
+    ends = []
+    # A part at a time: the laws of many items would not fit into memory together.
+    for part in np.array_split(distinct, parts):
+        lower, upper = limits(part)
+        ends.append([lower, upper])
+    of_distinct = np.concatenate(ends, axis=1)
+    return of_distinct[:, same.ravel()]
 
 
 def _least_chance(holds: Callable[[Array], Flags], size: int) -> Array:
@@ -476,7 +500,7 @@ class DrawnEstimates(Estimates):
     one_in:
         Each person reported with one chance in so many, apart from the others; None if so many
         of all people as reported were drawn by lot.
-    about:
+    share_reported:
         Chance that the report of a person with an item is about it: 1, or one over the length of
         a padded set.
     alike:
@@ -487,7 +511,7 @@ class DrawnEstimates(Estimates):
 
     reported: Estimates
     one_in: int | None = None
-    about: float = 1.0
+    share_reported: float = 1.0
     alike: bool = False
 
     @classmethod
@@ -502,10 +526,16 @@ class DrawnEstimates(Estimates):
         """
         factor = one_in or people / reported.users
         values = factor * reported.values
-        drawn = (factor - 1) * _lot_variance(values, people, one_in)
-        errors = np.sqrt(np.square(factor * reported.standard_errors) + drawn)
-        null = factor * reported.null_standard_errors
-        return cls(values, errors, null, people, reported, one_in)
+        of_reports = np.square(factor * reported.standard_errors)
+        of_lot = (factor - 1) * _lot_variance(values, people, one_in)
+        return cls(
+            values=values,
+            standard_errors=np.sqrt(of_reports + of_lot),
+            null_standard_errors=factor * reported.null_standard_errors,
+            users=people,
+            reported=reported,
+            one_in=one_in,
+        )
 
     def for_population(self) -> DrawnEstimates:
         """The estimates for the population of which all people were drawn at random.
@@ -515,7 +545,8 @@ class DrawnEstimates(Estimates):
         """
         if self.alike:
             return self
-        errors = self._factor / self.about * np.sqrt(self.reported.population_variance)
+        people_a_report = self._factor / self.share_reported
+        errors = people_a_report * np.sqrt(self.reported.population_variance)
         return replace(self, standard_errors=errors, alike=True)
 
     def round_variance(self, counts: Array) -> Array:
@@ -526,7 +557,8 @@ class DrawnEstimates(Estimates):
         """
         if self.one_in is None:
             return _lot_variance(counts, self.users)
-        return np.square(np.clip(counts, 0, self.users)) / self.users
+        counts = np.clip(counts, 0, self.users)
+        return np.square(counts) / self.users
 
     def intervals(
         self, confidence: float = CONFIDENCE, simultaneous: bool = False
@@ -537,29 +569,31 @@ class DrawnEstimates(Estimates):
         for the binomial one of the same mean and variance, and the reports follow theirs: normal
         limits, and where few reports decide, those of the law.
         """
-        normal = Estimates.intervals(self, confidence, simultaneous)
+        low, high = Estimates.intervals(self, confidence, simultaneous)
         at_once = 1  # how many limits are to hold
         if simultaneous:
             at_once = self.values.size
         miss = tail_share(confidence, at_once)
         if self.alike:
             # The chance that a person is counted, as it is estimated from those who reported.
-            scale = self._factor * self.reported.users / self.about
-            chances = (normal[0] / scale, normal[1] / scale)
-            lower, upper = self.reported.chance_limits(miss, chances)
-            lower = np.clip(scale * lower, 0, self.users)
-            upper = np.clip(scale * upper, 0, self.users)
+            scale = self._factor * self.reported.users / self.share_reported
+            normal = (low / scale, high / scale)
+            least, most = self.reported.chance_limits(miss, normal)
+            lower = np.clip(scale * least, 0, self.users)
+            upper = np.clip(scale * most, 0, self.users)
             return lower, upper
-        lower = np.clip(normal[0], 0, self.users)
-        upper = np.clip(normal[1], 0, self.users)
+        lower = np.clip(low, 0, self.users)
+        upper = np.clip(high, 0, self.users)
         few = self._skewed
         if few.any():
-            lower[few], upper[few] = self._by_law(normal, miss)
+            rows = self._guesses(low, high)[few]
+            by_law = partial(self._limits_by_law, miss)
+            lower[few], upper[few] = _limits_of_rows(rows, by_law)
         if self.one_in:
             # How many report varies, too: as many people as may be have no binomial law.
-            many = normal[1] > self.reported.users
-            lower = np.where(many, normal[0], lower)
-            upper = np.where(many, normal[1], upper)
+            many = high > self.reported.users
+            lower = np.where(many, low, lower)
+            upper = np.where(many, high, upper)
         return lower, upper
 
     def hold(self, counts: Array, confidence: float = CONFIDENCE) -> bool:
@@ -572,12 +606,13 @@ class DrawnEstimates(Estimates):
         miss = tail_share(confidence, counts.size)
         few = self._skewed
         half = reach(confidence, counts.size) * self.standard_errors
-        near = np.abs(self.values - counts) <= half + 1e-9
-        whole = counts[few].round().astype(np.int64)
+        distance = np.abs(self.values - counts)
+        near = distance <= half + 1e-9
+        people = counts[few].round().astype(np.int64)
         seen = self.reported.seen[few]
         # All people are never too few for what was seen, and none are never too many.
-        enough = self._enough(seen, miss, whole) | (whole == self.users)
-        too_many = self._too_many(seen, miss, whole) & (whole > 0)
+        enough = self._enough(seen, miss, people) | (people == self.users)
+        too_many = self._too_many(seen, miss, people) & (people > 0)
         return bool(near[~few].all() and enough.all() and not too_many.any())
 
     @property
@@ -587,56 +622,55 @@ class DrawnEstimates(Estimates):
 
     @property
     def _unit(self) -> Array:
-        return self._factor / self.about * self.reported.unit
+        """People that one supporting report more adds, of all."""
+        return self._factor / self.share_reported * self.reported.unit
 
     @property
     def _skewed(self) -> Flags:
         """Which of these have so few reports that limits are those of the law."""
-        return np.asarray(np.square(self.standard_errors / self._unit) < MOST_VARIANCE)
+        reports = np.square(self.standard_errors / self._unit)
+        return reports < MOST_VARIANCE
 
-    def _by_law(self, limits: CountLimits, miss: float) -> Array:
-        """Where few reports decide, limits that miss with this chance at most, ``(2, k)``.
+    def _guesses(self, low: Array, high: Array) -> Array:
+        """Around normal limits, within a standard error and eight reports, and what was seen.
 
-        Ends are looked for near those of the normal law first. Items of which the same was seen
-        have the same limits.
+        A row an item: from where, and up to where, the lower limit is looked for first, the same
+        of the upper one, and its columns of ``seen``.
         """
-        # The law is searched around the normal limits, within a standard error and eight reports.
         near = self.standard_errors + 8 * self._unit
-        guesses = []
-        for limit in limits:
-            for guess in (limit - near, limit + near):
-                guesses.append(np.clip(guess, 0, self.users).round())
-        rows = np.column_stack([*guesses, self.reported.seen])[self._skewed]
-        rows, same = np.unique(rows, axis=0, return_inverse=True)
-        ends = []
-        # A part at a time: the laws of many items would not fit into memory together.
-        for part in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
-            seen = part[:, 4:]
-            enough = partial(self._enough, seen, miss)
-            too_many = partial(self._too_many, seen, miss)
-            low, below, above, high = part[:, :4].astype(np.int64).T
-            lower = self._search(enough, low, below)
-            upper = self._search(too_many, above, high) - 1
-            ends.append([np.minimum(lower, self.users), np.maximum(upper, 0)])
-        return np.concatenate(ends, axis=1)[:, same.ravel()]
+        columns = [low - near, low + near, high - near, high + near]
+        guesses = np.clip(columns, 0, self.users).round()
+        return np.column_stack([guesses.T, self.reported.seen])
+
+    def _limits_by_law(self, miss: float, rows: Array) -> CountLimits:
+        """Limits that miss with this chance at most, of rows of ``_guesses``."""
+        low, below, above, high = rows[:, :4].astype(np.int64).T
+        seen = rows[:, 4:]
+        enough = partial(self._enough, seen, miss)
+        too_many = partial(self._too_many, seen, miss)
+        lower = self._search(enough, low, below)
+        upper = self._search(too_many, above, high) - 1
+        return np.minimum(lower, self.users), np.maximum(upper, 0)
 
     def _search(
         self, holds: Callable[[Whole], Flags], low: Whole, high: Whole
     ) -> Whole:
         """The first count that holds, looked for between two guesses before elsewhere."""
-        start = np.where(holds(low), 0, low)
-        end = np.where(holds(high), high, self.users)
+        too_high = holds(low)
+        far_enough = holds(high)
+        start = np.where(too_high, 0, low)
+        end = np.where(far_enough, high, self.users)
         return _first_that_holds(holds, start, end)
 
-    def _enough(self, seen: Array, miss: float, count: Whole) -> Flags:
-        """Whether with such counts what was seen, or more, has more than half the chance."""
-        tail = self.reported.tail(seen, *self._reporting(count))
-        return np.asarray(tail > miss / 2)
+    def _enough(self, seen: Array, miss: float, people: Whole) -> Flags:
+        """Whether of so many of all people what was seen, or more, has enough chance."""
+        count, chance = self._reporting(people)
+        return self.reported.enough(seen, miss, count, chance)
 
-    def _too_many(self, seen: Array, miss: float, count: Whole) -> Flags:
-        """Whether with such counts what was seen, or less, has no more than half the chance."""
-        tail = self.reported.tail(seen, *self._reporting(count), upper=True)
-        return np.asarray(1 - tail <= miss / 2)
+    def _too_many(self, seen: Array, miss: float, people: Whole) -> Flags:
+        """Whether of so many of all people what was seen, or less, has too little chance."""
+        count, chance = self._reporting(people)
+        return self.reported.too_much(seen, miss, count, chance)
 
     def _reporting(self, count: Whole) -> tuple[Whole, Array]:
         """How many reports may be about the item, and with what chance each.
@@ -647,16 +681,17 @@ class DrawnEstimates(Estimates):
         """
         people = self.users
         reports = self.reported.users
+        trials = np.minimum(count, reports)
         if self.one_in:
-            drawn = count * (1 / self.one_in)
-            most = np.minimum(count, reports)
+            m = count * (1 / self.one_in)
         else:
-            drawn = count * (reports / people)
-            others = (people - np.maximum(count, 1)) / max(people - 1, 1)
-            chance = 1 - (1 - reports / people) * others
-            trials = np.ceil(drawn / chance - 1e-9).astype(np.int64)
-            most = np.minimum(trials, np.minimum(count, reports))
-        return most, self.about * np.minimum(drawn / np.maximum(most, 1), 1.0)
+            m = count * (reports / people)
+            others = people - np.maximum(count, 1)
+            q = 1 - (1 - reports / people) * (others / max(people - 1, 1))
+            of_same_law = np.ceil(m / q - 1e-9).astype(np.int64)
+            trials = np.minimum(of_same_law, trials)
+        chance = np.minimum(m / np.maximum(trials, 1), 1.0)
+        return trials, self.share_reported * chance
 
 
 def _lot_variance(values: Array, people: int, one_in: int | None = None) -> Array:

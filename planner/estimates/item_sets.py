@@ -172,7 +172,7 @@ def set_estimates(
         reported.users,
         inside.first(items),
         one_in,
-        about=1 / padding_length,
+        share_reported=1 / padding_length,
         alike=cut,
     )
     return TruncatedEstimates(values, spread, null, reported.users, longer, kept)

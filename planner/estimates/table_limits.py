@@ -20,7 +20,7 @@ from planner.estimates.counts import reach
 
 _FAR_ODDS = 50.0  # of a log of odds
 _SMALLEST_SHARE = 1e-12  # share that is tried
-_HALVINGS = 30  # of a search
+_EDGE_HALVINGS = 30  # of a search
 _NEARLY_NORMAL = 1e4  # of noncentrality, relative to the scale
 
 
@@ -230,7 +230,7 @@ def _edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
         return end
     near = inside
     far = end
-    for _ in range(_HALVINGS):
+    for _ in range(_EDGE_HALVINGS):
         middle = (near + far) / 2
         if holds(middle):
             near = middle
