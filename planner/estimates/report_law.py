@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from planner.arrays import Array, Flags, Whole
 from planner.estimates.counts import CountLimits, DrawnEstimates, Estimates
@@ -22,6 +22,9 @@ _NOTHING_BEYOND = 6.0  # standard deviations, and units: nothing lies beyond
 _SMALLEST_WAVE = 1e-300  # of a transform that is 0
 _SHARE_TOLERANCE = 1e-6  # to which a share is searched
 _HIGHEST = 5.0  # frequencies that are added up, over the noise's standard deviation
+_NOBODY = 1e-6  # a share of answers below which they are taken as equally frequent
+
+Complex = NDArray[np.complex128]
 
 
 class ReportLaw(NamedTuple):
@@ -41,15 +44,18 @@ class ReportLaw(NamedTuple):
     answered: float | None = None
 
     def covariance(self, shares: Array) -> Array:
-        """The covariance of the estimates, for people drawn from such shares of the answers."""
-        chance = shares @ self.matrix
-        off = self.estimator.copy()
+        """Of the estimates, of people drawn from such shares of the answers."""
+        chances = shares @ self.matrix
+        # What a report adds, less the mean of its block.
+        deviations = self.estimator.copy()
         ends = np.cumsum(self.blocks, dtype=np.int64)[:-1]
-        for block in np.split(np.arange(chance.size), ends):
-            # What a report adds beside the others of its block.
-            mean = off[:, block] @ chance[block] / chance[block].sum()
-            off[:, block] -= mean[:, None]
-        return np.asarray((off * chance) @ off.T / self.reports)
+        outputs = np.arange(chances.size)
+        for block in np.split(outputs, ends):
+            in_block = chances[block]
+            mean = deviations[:, block] @ in_block / in_block.sum()
+            deviations[:, block] -= mean[:, None]
+        of_report = (deviations * chances) @ deviations.T
+        return of_report / self.reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +70,9 @@ class SumLaw:
     numbers:
         What each report adds, shape ``(kinds, outputs)``: 1 on average of somebody who is
         counted, 0 of anybody else.
-    own:
+    chances:
         Chance of each report of somebody who is counted, ``(kinds, outputs)``.
-    other:
+    other_chances:
         Chance of each report of somebody who is not, ``(kinds, people's kinds, outputs)``.
     people:
         Estimated people of each kind, none negative, ``(people's kinds,)``.
@@ -76,17 +82,18 @@ class SumLaw:
     """
 
     numbers: Array
-    own: Array
-    other: Array
+    chances: Array
+    other_chances: Array
     people: Array
     counted: Whole
 
     @cached_property
     def present(self) -> Flags:
         """Which kinds of people may be there; all where nobody seems to."""
-        if self.people.sum() <= 0:
-            return np.ones(self.people.size, dtype=np.bool_)
-        return self.people > 0
+        somebody = self.people > 0
+        if not somebody.any():
+            return ~somebody
+        return somebody
 
     @cached_property
     def moments(self) -> Array:
@@ -94,15 +101,17 @@ class SumLaw:
 
         The first column is of somebody who is counted, the others are of kinds that are there.
         """
-        other = self.other[:, self.present]
-        chances = np.concatenate([self.own[:, None], other], axis=1)
+        of_others = self.other_chances[:, self.present]
+        of_counted = self.chances[:, None]
+        chances = np.concatenate([of_counted, of_others], axis=1)
         numbers = self.numbers[:, None]
         mean = (numbers * chances).sum(axis=2, keepdims=True)
-        off = numbers - mean
-        second = (chances * off**2).sum(axis=2)
-        third = (chances * off**3).sum(axis=2)
-        fourth = (chances * off**4).sum(axis=2)
-        return np.stack([second, third, fourth])
+        deviations = numbers - mean
+        moments = []
+        for power in (2, 3, 4):
+            weighted = chances * deviations**power
+            moments.append(weighted.sum(axis=2))
+        return np.stack(moments)
 
     @cached_property
     def unit(self) -> Array:
@@ -112,10 +121,11 @@ class SumLaw:
         the kurtosis above that of a normal law. Of events that are counted it is what one adds.
         """
         second, third, fourth = self.moments
-        second = np.maximum(second, 1e-300)
-        skewness = np.square(third / second)
-        kurtosis = np.abs(fourth / second - 3 * second)
-        return np.asarray(np.sqrt(np.maximum(skewness, kurtosis).max(axis=1)))
+        variance = np.maximum(second, 1e-300)
+        by_skewness = np.square(third / variance)
+        by_kurtosis = np.abs(fourth / variance - 3 * variance)
+        square = np.maximum(by_skewness, by_kurtosis)
+        return np.asarray(np.sqrt(square.max(axis=1)))
 
     def mixture(self, kind: int, values: Array) -> Array:
         """Shares of the kinds among the people who are not counted, ``(k, people's kinds)``.
@@ -123,19 +133,27 @@ class SumLaw:
         Of counts of a kind that are estimated as ``values``; alike where nobody seems to be left.
         """
         # Who is counted is no longer among the others of this kind.
-        left = np.tile(self.people, (values.size, 1))
-        if self.counted[kind] >= 0:
-            left[:, self.counted[kind]] -= np.maximum(values, 0.0)
+        others = np.tile(self.people, (values.size, 1))
+        of_kind = self.counted[kind]
+        if of_kind >= 0:
+            others[:, of_kind] -= np.maximum(values, 0.0)
         # Of a level of one item nobody has another item.
-        exists = self.other[kind].any(axis=1)
-        left = np.maximum(left, 0.0) * exists
-        nobody = left.sum(axis=1) <= 0
-        left[nobody] = exists
-        return np.asarray(left / left.sum(axis=1, keepdims=True))
+        exists = self.other_chances[kind].any(axis=1)
+        others = np.maximum(others, 0.0) * exists
+        nobody = others.sum(axis=1) <= 0
+        others[nobody] = exists
+        return others / others.sum(axis=1, keepdims=True)
 
 
 class Series(NamedTuple):
-    """What Davies's series of one kind of count needs.
+    """Davies's series for the distribution of a sum over reports (Biometrika 1973).
+
+    Of ``X`` with the characteristic function ``f``
+
+        Pr[X > x] = 1/2 + sum_k Im(f(u_k) e^(-i u_k x)) / (pi (k + 1/2)).
+
+    A little normal noise that is added makes it short: limits look two of its standard deviations
+    to the safe side.
 
     Attributes
     ----------
@@ -145,36 +163,60 @@ class Series(NamedTuple):
         How far from the mean the series holds, before it repeats itself.
     frequencies, weights:
         ``u_k`` and ``exp(-(smear u_k)^2 / 2) / (pi (k + 1/2))``, shape ``(u,)``.
-    own, other:
-        Logs of the transforms of what one report adds: of somebody who is counted, ``(u,)``, and
-        of other people by their kind, ``(people's kinds, u)``.
+    log_counted, log_others:
+        Logs of the characteristic functions of what one report adds: of somebody who is counted,
+        ``(u,)``, and of other people by their kind, ``(people's kinds, u)``.
     """
 
     smear: float
     reach: float
     frequencies: Array
     weights: Array
-    own: NDArray[np.complex128]
-    other: NDArray[np.complex128]
+    log_counted: Complex
+    log_others: Complex
 
     @classmethod
     def of(cls, law: SumLaw, kind: int, variance: float) -> Series:
         """The series of sums with at most this variance."""
         numbers = law.numbers[kind]
         unit = float(np.ptp(numbers))
-        spread = float(np.sqrt(variance))
-        smear = max(_SMEAR * unit, _OF_SPREAD * spread)
-        reach = _NOTHING_BEYOND * (spread + unit)
+        deviation = float(np.sqrt(variance))
+        smear = max(_SMEAR * unit, _OF_SPREAD * deviation)
+        reach = _NOTHING_BEYOND * (deviation + unit)
         step = np.pi / reach
         # The smearing ends the series: beyond these frequencies the weights vanish.
-        size = int(np.ceil(_HIGHEST / smear / step))
-        half = np.arange(size, dtype=np.float64) + 0.5
-        frequencies = half * step
-        weights = np.exp(-np.square(frequencies * smear) / 2) / (np.pi * half)
-        turned = np.exp(1j * np.outer(numbers, frequencies))
-        waves = np.log(law.own[kind] @ turned + _SMALLEST_WAVE)
-        other = np.log(law.other[kind] @ turned + _SMALLEST_WAVE)
-        return cls(smear, reach, frequencies, weights, waves, other)
+        terms = int(np.ceil(_HIGHEST / smear / step))
+        halves = np.arange(terms, dtype=np.float64) + 0.5
+        frequencies = halves * step
+        of_noise = np.exp(-np.square(frequencies * smear) / 2)
+        rotations = np.exp(1j * np.outer(numbers, frequencies))
+        return cls(
+            smear=smear,
+            reach=reach,
+            frequencies=frequencies,
+            weights=of_noise / (np.pi * halves),
+            log_counted=_log(law.chances[kind] @ rotations),
+            log_others=_log(law.other_chances[kind] @ rotations),
+        )
+
+    def chance_above(self, logs: Complex, mean: ArrayLike, x: ArrayLike) -> Array:
+        """``Pr[X > x]`` from the log of the characteristic function, and the mean, of each ``X``.
+
+        ``logs`` is ``(k, u)`` where ``mean`` and ``x`` are ``(k,)``, and ``(u,)`` of one ``X``.
+        """
+        phase = logs.imag - np.multiply.outer(x, self.frequencies)
+        waves = np.exp(logs.real) * np.sin(phase)
+        above = np.clip(0.5 + waves @ self.weights, 0, 1)
+        # The series repeats itself: far away nothing is above, or all is.
+        distance = np.subtract(mean, x)
+        far = np.abs(distance) > self.reach
+        return np.where(far, distance > 0, above)
+
+
+def _log(transform: Array | Complex) -> Complex:
+    """The logarithm, also where a characteristic function is 0."""
+    logs: Complex = np.log(transform + _SMALLEST_WAVE)
+    return logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,20 +247,27 @@ class ReportSums(Estimates):
         mix the answers inside, and those outside. The law's numbers are shares up to each answer.
         """
         # Shares of answers are differences of shares up to an answer; the last one is up to all.
-        up_to_all = chosen[:, -1:].astype(np.float64)
-        up_to = -np.diff(chosen.astype(np.float64), axis=1)
+        indicators = chosen.astype(np.float64)
+        steps = -np.diff(indicators, axis=1)
+        up_to_all = indicators[:, -1:]
+        counted = within(chosen, shares)
         others = within(~chosen, shares) @ law.matrix
         sums = SumLaw(
-            numbers=up_to_all + up_to @ law.estimator,
-            own=within(chosen, shares) @ law.matrix,
-            other=others[:, None],
+            numbers=up_to_all + steps @ law.estimator,
+            chances=counted @ law.matrix,
+            other_chances=others[:, None],
             people=np.ones(1),
             counted=np.full(len(values), -1),
         )
-        zero = np.zeros(len(values))
-        kinds = np.arange(len(values))
-        users = law.reports
-        return cls(users * values, zero, zero, users, sums, kinds)
+        no_error = np.zeros(len(values))
+        return cls(
+            values=law.reports * values,
+            standard_errors=no_error,
+            null_standard_errors=no_error,
+            users=law.reports,
+            law=sums,
+            kinds=np.arange(len(values)),
+        )
 
     def first(self, size: int) -> ReportSums:
         """The estimates of the first items alone."""
@@ -259,30 +308,30 @@ class ReportSums(Estimates):
         """That of a kind of count; where it is ``drawn`` who is counted, that spreads, too."""
         key = kind, drawn
         if key not in self._series:
-            variance = self.users * float(self.law.moments[0, kind].max())
+            variances, *_ = self.law.moments
+            variance = self.users * float(variances[kind].max())
             if drawn:
-                held = np.clip(self.values[self.kinds == kind], 0, self.users)
-                between_people = held * (1 - held / self.users)
+                of_kind = self.values[self.kinds == kind]
+                counts = np.clip(of_kind, 0, self.users)
+                between_people = counts * (1 - counts / self.users)
                 variance += 1 + float(between_people.max(initial=0.0))
             self._series[key] = Series.of(self.law, kind, variance)
         return self._series[key]
 
     @cached_property
-    def _last_logs(self) -> dict[tuple[int, bool, bytes], NDArray[np.complex128]]:
+    def _last_logs(self) -> dict[tuple[int, bool, bytes], Complex]:
         return {}
 
-    def _log_of_others(
-        self, kind: int, drawn: bool, values: Array
-    ) -> NDArray[np.complex128]:
+    def _log_of_others(self, kind: int, drawn: bool, values: Array) -> Complex:
         """Log of the transform of people who are not counted; a search asks for one many times."""
         series = self._series_of(kind, drawn)
-        if len(series.other) == 1:
-            return series.other
+        if len(series.log_others) == 1:
+            return series.log_others
         key = kind, drawn, values.tobytes()
         if key not in self._last_logs:
             self._last_logs.clear()
-            mixed = self.law.mixture(kind, values) @ np.exp(series.other)
-            self._last_logs[key] = np.log(mixed + _SMALLEST_WAVE)
+            shares = self.law.mixture(kind, values)
+            self._last_logs[key] = _log(shares @ np.exp(series.log_others))
         return self._last_logs[key]
 
     def tail(
@@ -290,9 +339,7 @@ class ReportSums(Estimates):
     ) -> Array:
         """Tail probabilities by the law itself, never too small; with ``upper`` never too large.
 
-        By Davies's series for a sum's distribution (Biometrika 1973): of ``X`` with the transform
-        ``f``, ``Pr[X > x] = 1/2 + sum_k Im(f(u_k) e^(-i u_k x)) / (pi (k + 1/2))``. A little
-        normal noise makes it short: what was seen is moved by twice its size to the safe side.
+        By Davies's series, see :class:`Series`.
         """
         tails = np.empty(len(seen))
         kinds = seen[:, 1].astype(int)
@@ -306,27 +353,25 @@ class ReportSums(Estimates):
     def _tail_of_kind(
         self, kind: int, values: Array, count: Whole, chance: Array, *, upper: bool
     ) -> Array:
+        """The tail where all counts are of one kind."""
         drawn = bool(chance.min(initial=1.0) < 1)
         series = self._series_of(kind, drawn)
-        aside = _MOVED_ASIDE * series.smear
-        moved = values + aside if upper else values - aside
-        others = self._log_of_others(kind, drawn, values)
-        counted = series.own
+        log_others = self._log_of_others(kind, drawn, values)
+        log_counted = series.log_counted
         if drawn:
-            mixed = chance[:, None] * np.exp(series.own)
-            mixed = mixed + (1 - chance[:, None]) * np.exp(others)
-            counted = np.log(mixed + _SMALLEST_WAVE)
-        logs = count[:, None] * counted + (self.users - count)[:, None] * others
-        phase = logs.imag - series.frequencies * moved[:, None]
-        waves = np.exp(logs.real) * np.sin(phase)
-        above = np.clip(0.5 + waves @ series.weights, 0, 1)
-        # The series repeats itself: far away nothing is above, or all is.
-        # How far the mean is above what was seen.
-        off = chance * count - moved
-        above = np.where(np.abs(off) > series.reach, off > 0, above)
+            # Each of them is counted with this chance, and else is one of the others.
+            of_counted = chance[:, None] * np.exp(series.log_counted)
+            of_others = (1 - chance[:, None]) * np.exp(log_others)
+            log_counted = _log(of_counted + of_others)
+        others = self.users - count
+        logs = count[:, None] * log_counted + others[:, None] * log_others
+        mean = chance * count
+        aside = _MOVED_ASIDE * series.smear
         if upper:
-            return np.asarray(1 - np.minimum(1, (1 - above) / _NOT_FURTHER))
-        return np.asarray(np.minimum(1, above / _NOT_FURTHER))
+            above = series.chance_above(logs, mean, values + aside)
+            return 1 - np.minimum(1, (1 - above) / _NOT_FURTHER)
+        above = series.chance_above(logs, mean, values - aside)
+        return np.minimum(1, above / _NOT_FURTHER)
 
 
 class AnsweredShare(NamedTuple):
@@ -370,69 +415,63 @@ class AnsweredShare(NamedTuple):
 
         By Davies's series, see :class:`Series`.
         """
-        answered = min(max(self.every / self.users, 0.0), 1.0)
+        n = self.users
+        answered = min(max(self.every / n, 0.0), 1.0)
         # People inside, others with an answer of the order, and those without one.
-        parts = np.array([answered * share, answered * (1 - share), 1 - answered])
+        shares = np.array([answered * share, answered * (1 - share), 1 - answered])
         numbers = self.cell - share * self.total
-        mean = self.kinds @ numbers
-        square = self.kinds @ np.square(numbers)
+        means = self.kinds @ numbers
+        squares = self.kinds @ np.square(numbers)
         # Of given people the variance within each kind; of people drawn, whose L has the mean 0,
         # the mean of its square.
-        variance = self.users * float(parts @ (square - np.square(mean)))
+        variances = squares - np.square(means)
         if self.drawn:
-            variance = self.users * float(parts @ square)
+            variances = squares
         law = SumLaw(
             numbers=numbers[None],
-            own=self.kinds[:1],
-            other=self.kinds[None],
-            people=parts,
+            chances=self.kinds[:1],
+            other_chances=self.kinds[None],
+            people=shares,
             counted=np.full(1, -1),
         )
-        series = Series.of(law, 0, variance)
+        series = Series.of(law, 0, n * float(shares @ variances))
         if self.drawn:
-            wave = parts @ np.exp(series.other)
-            logs = self.users * np.log(wave + _SMALLEST_WAVE)
+            log_of_person = _log(shares @ np.exp(series.log_others))
         else:
-            logs = self.users * (parts @ series.other)
+            log_of_person = shares @ series.log_others
+        logs = n * log_of_person
+        mean = n * float(shares @ means)
         seen = self.people - share * self.every
-        shift = self.users * float(parts @ mean)
-        tails = []
-        for aside in (-_MOVED_ASIDE, _MOVED_ASIDE):
-            moved = seen + aside * series.smear
-            if abs(shift - moved) > series.reach:
-                above = float(shift > moved)
-            else:
-                phase = logs.imag - series.frequencies * moved
-                waves = np.exp(logs.real) * np.sin(phase)
-                above = 0.5 + float(waves @ series.weights)
-                above = min(max(above, 0.0), 1.0)
-            tails.append(above)
-        upper = tails[0] / _NOT_FURTHER
-        lower = (1 - tails[1]) / _NOT_FURTHER
-        return min(1.0, upper), min(1.0, lower)
+        aside = _MOVED_ASIDE * series.smear
+        above = float(series.chance_above(logs, mean, seen - aside))
+        below = 1 - float(series.chance_above(logs, mean, seen + aside))
+        return min(1.0, above / _NOT_FURTHER), min(1.0, below / _NOT_FURTHER)
 
     def limits(self, miss: float) -> tuple[float, float]:
         """The least and the largest share that fit, each missing half of so much."""
         from scipy.optimize import brentq
 
-        middle = min(max(self.people / max(self.every, 1e-300), 0.0), 1.0)
+        value = self.people / max(self.every, 1e-300)
+        middle = min(max(value, 0.0), 1.0)
 
-        def low(share: float) -> float:
-            return self.tails(share)[0] - miss / 2
+        def as_large(share: float) -> float:
+            above, _ = self.tails(share)
+            return above - miss / 2
 
-        def high(share: float) -> float:
-            return self.tails(share)[1] - miss / 2
+        def as_small(share: float) -> float:
+            _, below = self.tails(share)
+            return below - miss / 2
 
         lower = 0.0
-        if middle > 0 and low(0.0) < 0:
+        if middle > 0 and as_large(0.0) < 0:
             lower = middle
-            if low(middle) > 0:
-                lower = brentq(low, 0.0, middle, xtol=_SHARE_TOLERANCE)
+            if as_large(middle) > 0:
+                lower = brentq(as_large, 0.0, middle, xtol=_SHARE_TOLERANCE)
         upper = 1.0
-        if middle < 1 and high(1.0) < 0:
+        if middle < 1 and as_small(1.0) < 0:
             upper = middle
-            if high(middle) > 0:
-                upper = brentq(high, middle, 1.0, xtol=_SHARE_TOLERANCE)
+            if as_small(middle) > 0:
+                upper = brentq(as_small, middle, 1.0, xtol=_SHARE_TOLERANCE)
         # A search that stops short of an end errs outwards.
         return max(lower - _SHARE_TOLERANCE, 0.0), min(upper + _SHARE_TOLERANCE, 1.0)
 
@@ -440,8 +479,9 @@ class AnsweredShare(NamedTuple):
 def within(chosen: Flags, shares: Array) -> Array:
     """Shares of each answer among people with one of some, a row; alike where nobody seems to."""
     inside = np.where(chosen, shares, 0.0)
-    total = inside.sum(axis=1, keepdims=True)
-    inside = np.where(total < 1e-6, chosen, inside)
-    total = inside.sum(axis=1, keepdims=True)
+    share_inside = inside.sum(axis=1, keepdims=True)
+    nobody = share_inside < _NOBODY
+    weights = np.where(nobody, chosen, inside)
+    total = weights.sum(axis=1, keepdims=True)
     # Where no answer is chosen there are no shares: they are all 0.
-    return np.asarray(inside / np.maximum(total, 1e-300))
+    return weights / np.maximum(total, 1e-300)

@@ -53,8 +53,7 @@ class AnswerRows:
     @property
     def remarks(self) -> list[str]:
         """How each answer was processed, and what is noted of it, in one text."""
-        pairs = zip(self.processing, self.notes, strict=True)
-        return [joined(processing, note) for processing, note in pairs]
+        return list(map(joined, self.processing, self.notes))
 
     def __getitem__(self, name: str) -> Array:
         """The column of one of the :data:`NUMBERS`."""
@@ -62,12 +61,16 @@ class AnswerRows:
         return column
 
     def stating(
-        self, users: int, four: Sequence[Array], notes: Sequence[str], whole: Array
+        self,
+        users: int,
+        columns: Sequence[Array],
+        notes: Sequence[str],
+        whole: Array,
     ) -> AnswerRows:
-        """Rows about the same, with an estimate, its error and its limits alone."""
+        """Rows about the same, with the first of the :data:`NUMBERS` alone."""
         size = len(notes)
         numbers = np.full((len(NUMBERS), size), np.nan)
-        numbers[: len(four)] = four
+        numbers[: len(columns)] = columns
         return AnswerRows(
             users=users,
             levels=self.levels,
@@ -112,24 +115,27 @@ def item_rows(
     whole = np.full(size, float(estimates.users))
     population = estimates.for_population()
     # Who was asked adds the variance by which the population's exceeds that of the reports.
-    drawn = np.square(population.standard_errors) - np.square(estimates.standard_errors)
+    of_both = np.square(population.standard_errors)
+    of_reports = np.square(estimates.standard_errors)
+    levels, answers = names
     return AnswerRows(
         users=estimates.users,
-        levels=names[0],
-        answers=names[1],
+        levels=levels,
+        answers=answers,
         numbers=numbers,
         processing=processing,
         notes=notes,
         whole=whole,
-        drawn=np.maximum(drawn, 0.0),
+        drawn=np.maximum(of_both - of_reports, 0.0),
         of_population=population.intervals,
     )
 
 
 def _drawn(counts: Array, whole: Array) -> Array:
-    """The variance that a random sample adds to counts of people; 0 where nothing is counted."""
+    """The variance that who was asked adds to a count, ``n p (1 - p)``; 0 of others."""
     share = np.clip(counts / whole, 0, 1)
-    return np.nan_to_num(whole * share * (1 - share))
+    variance = whole * share * (1 - share)
+    return np.nan_to_num(variance)
 
 
 class AnswerRow(NamedTuple):
@@ -146,22 +152,21 @@ class AnswerRow(NamedTuple):
 
 def answer_rows(users: int, rows: Sequence[AnswerRow]) -> AnswerRows:
     """Columns of these rows; NaN stands for what is not known."""
-    columns = []
+    of_rows = []
     for row in rows:
         estimate = row.estimate
         joint_lower, joint_upper = row.joint
-        columns.append(
-            (
-                estimate.value,
-                estimate.standard_error,
-                estimate.lower,
-                estimate.upper,
-                joint_lower,
-                joint_upper,
-                row.processed,
-            )
+        numbers_of_row = (
+            estimate.value,
+            estimate.standard_error,
+            estimate.lower,
+            estimate.upper,
+            joint_lower,
+            joint_upper,
+            row.processed,
         )
-    numbers = np.array(columns, dtype=np.float64).T  # None becomes NaN
+        of_rows.append(numbers_of_row)
+    numbers = np.array(of_rows, dtype=np.float64).T  # None becomes NaN
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
     whole = np.array([row.whole for row in rows])
     return AnswerRows(
@@ -217,7 +222,7 @@ def ordered_rows(
     shape ``(d + 1,)``, and quartiles are in its unit.
     """
     size = len(order)
-    level = levels.level_names()
+    level_names = levels.level_names()
     no_answer = None
     users = float(estimates.users)
     note = ""
@@ -226,7 +231,8 @@ def ordered_rows(
         users = max(1.0, users * (1 - (no_answer.value or 0.0)))
         note = f"limits are of the share of the {users:,.0f} with such an answer"
     below = np.tri(size, dtype=np.bool_)[:-1]
-    chosen = np.vstack([below, np.eye(size, dtype=np.bool_)])
+    each = np.eye(size, dtype=np.bool_)
+    chosen = np.vstack([below, each])
     shares = []
     for value, error, lower, upper in zip(*estimates.among(chosen), strict=True):
         share = Estimate(value, error, lower, upper, note)
@@ -239,17 +245,16 @@ def ordered_rows(
             estimate=shares[size - 1 + position],
             processed=people_with[position],
             processing=_NEVER_FALL,
-            level=level[order[position]],
+            level=level_names[order[position]],
             whole=users,
         )
         rows.append(row)
     if no_answer is not None:
         rows.append(_row_outside(levels, outside, no_answer, estimates.users))
     if scores:
+        mean = estimates.mean(scores)
         processed = float(estimates.shares @ np.array(scores))
-        rows.append(
-            AnswerRow("mean score", estimates.mean(scores), processed, _NEVER_FALL)
-        )
+        rows.append(AnswerRow("mean score", mean, processed, _NEVER_FALL))
     rows += _quantile_rows(estimates, edges)
     answers = answer_rows(estimates.users, rows)
 
@@ -257,20 +262,23 @@ def ordered_rows(
         """Limits by the law of people drawn of shares and quartiles; NaN of a mean score."""
         lower = np.full(len(rows), np.nan)
         upper = np.full(len(rows), np.nan)
-        sure = replace(estimates, confidence=confidence)
-        some = chosen
+        at_confidence = replace(estimates, confidence=confidence)
+        sets = chosen
         if together:  # the band is of the shares up to an answer alone
-            some = below
-        *_, low, high = sure.among(some, together, population=True)
-        lower[: len(some)] = users * low
-        upper[: len(some)] = users * high
+            sets = below
+        *_, low, high = at_confidence.among(sets, together, population=True)
+        lower[: len(sets)] = users * low
+        upper[: len(sets)] = users * high
         if none is not None and not together:
-            share = _last_share(replace(none, confidence=confidence), population=True)
-            lower[len(chosen)] = estimates.users * share.lower
-            upper[len(chosen)] = estimates.users * share.upper
+            none_at_confidence = replace(none, confidence=confidence)
+            share = _last_share(none_at_confidence, population=True)
+            position = len(chosen)
+            lower[position] = estimates.users * share.lower
+            upper[position] = estimates.users * share.upper
         if edges is not None and not together:
-            first = len(rows) - len(_QUANTILES)
-            lower[first:], upper[first:] = _population_quartiles(sure, edges)
+            least, most = _population_quartiles(at_confidence, edges)
+            lower[-len(_QUANTILES) :] = least
+            upper[-len(_QUANTILES) :] = most
         return lower, upper
 
     return replace(answers, of_population=of_population)
@@ -306,12 +314,15 @@ def smoothed_rows(rows: AnswerRows, edges: Array, smoothed: Array) -> AnswerRows
     >>> curve.answers, curve["estimate"].round(6).tolist()
     (['up to 5', 'up to 10', 'up to 15', 'up to 20'], [100.0, 300.0, 600.0, 1000.0])
     """
-    ends = end_names(np.linspace(edges[0], edges[-1], smoothed.size + 1))
+    finer_edges = np.linspace(edges[0], edges[-1], smoothed.size + 1)
+    _, *ends = end_names(finer_edges)
+    up_to = np.cumsum(smoothed).tolist()
     whole = float(rows.whole[0])
     curve = []
-    for end, share in zip(ends[1:], np.cumsum(smoothed).tolist(), strict=True):
+    for end, share in zip(ends, up_to, strict=True):
         people = Estimate(whole * share, None, np.nan, np.nan, _NO_LIMITS)
-        curve.append(AnswerRow(f"up to {end}", people, whole=whole))
+        row = AnswerRow(f"up to {end}", people, whole=whole)
+        curve.append(row)
     return answer_rows(rows.users, curve)
 
 
@@ -325,7 +336,7 @@ def _rows_up_to(
     ends: Sequence[str] = estimates.answers
     if edges is not None:
         ends = end_names(edges)[1:]
-    band = users * np.array(estimates.band).T
+    lower, upper = estimates.band
     processed = users * estimates.consistent
     rows = []
     for position, estimate in enumerate(people):
@@ -334,7 +345,7 @@ def _rows_up_to(
             estimate=estimate,
             processed=processed[position],
             processing=_NEVER_FALL,
-            joint=(band[position, 0], band[position, 1]),
+            joint=(users * lower[position], users * upper[position]),
             whole=users,
         )
         rows.append(row)
@@ -346,10 +357,11 @@ def _row_outside(
 ) -> AnswerRow:
     """The people with the answer that is not of the order."""
     people = share.scaled(0.0, users)
+    value = people.value or 0.0
     return AnswerRow(
         answer=levels.item_name(outside),
         estimate=people,
-        processed=min(max(people.value or 0.0, 0.0), float(users)),
+        processed=min(max(value, 0.0), float(users)),
         processing=_NEVER_FALL,
         level=levels.level_names()[outside],
         whole=float(users),
@@ -388,11 +400,12 @@ def end_names(edges: Array) -> list[str]:
     >>> end_names(np.linspace(0, 1, 4)), end_names(np.array([1e6, 1e6 + 1]))
     (['0', '0.333333', '0.666667', '1'], ['1000000', '1000001'])
     """
+    numbers = edges.tolist()
     for digits in range(6, 17):
-        names = [f"{edge:.{digits}g}" for edge in edges.tolist()]
+        names = [f"{number:.{digits}g}" for number in numbers]
         if len(set(names)) == len(names):
             return names
-    return list(map(repr, edges.tolist()))
+    return list(map(repr, numbers))
 
 
 def number_at(
@@ -417,28 +430,27 @@ def number_at(
     """
     up_to = np.append(0.0, estimates.consistent)
     # The first cell up to which there are so many: above its lower end there are some.
-    cell = int(np.argmax(up_to[1:] >= share))
-    in_cell = up_to[cell + 1] - up_to[cell]
-    part = (share - up_to[cell]) / in_cell
-    width = edges[cell + 1] - edges[cell]
-    value = edges[cell] + part * width
+    reached = up_to[1:] >= share
+    cell = int(np.argmax(reached))
+    before, after = up_to[cell : cell + 2]
+    part = (share - before) / (after - before)
+    start, end = edges[cell : cell + 2]
+    value = start + part * (end - start)
     quantile = estimates.quantile(share, population=population)
-    least = edges[estimates.answers.index(quantile.lower)]
-    most = edges[estimates.answers.index(quantile.upper) + 1]
+    first = estimates.answers.index(quantile.lower)
+    last = estimates.answers.index(quantile.upper)
+    least = edges[first]
+    most = edges[last + 1]
     return float(value), float(least), float(most)
 
 
 def _last_share(estimates: OrderedEstimates, population: bool = False) -> Estimate:
     """The share of the last answer."""
-    size = len(estimates.answers)
-    last = np.arange(size) == size - 1
-    value, error, lower, upper = estimates.among(last[None], population=population)
-    return Estimate(
-        value=float(value[0]),
-        standard_error=float(error[0]),
-        lower=float(lower[0]),
-        upper=float(upper[0]),
-    )
+    last = np.zeros((1, len(estimates.answers)), dtype=np.bool_)
+    last[0, -1] = True
+    columns = estimates.among(last, population=population)
+    value, error, lower, upper = (float(column[0]) for column in columns)
+    return Estimate(value, error, lower, upper)
 
 
 # -- whose variance is counted ---------------------------------------------------------------
@@ -480,9 +492,16 @@ def _combined_limits(
         upper = rows["joint_upper"]
         at_once = max(int(np.isfinite(value).sum()), 1)
     drawn = reach(confidence, at_once) * np.sqrt(rows.drawn)
-    below = np.hypot(np.maximum(value - lower, 0), drawn)
-    above = np.hypot(np.maximum(upper - value, 0), drawn)
+    to_lower = np.maximum(value - lower, 0)
+    to_upper = np.maximum(upper - value, 0)
+    below = np.hypot(to_lower, drawn)
+    above = np.hypot(to_upper, drawn)
     return value - below, value + above
+
+
+def _population_variance(rows: AnswerRows) -> Array:
+    """Of people drawn at random: that of their reports, and what who was asked adds."""
+    return np.square(rows["standard_error"]) + rows.drawn
 
 
 def population_rows(rows: AnswerRows, confidence: float) -> AnswerRows:
@@ -503,7 +522,7 @@ def population_rows(rows: AnswerRows, confidence: float) -> AnswerRows:
     lower, upper = population_limits(rows, confidence)
     joint_lower, joint_upper = population_limits(rows, confidence, together=True)
     columns = {
-        "standard_error": np.sqrt(np.square(rows["standard_error"]) + rows.drawn),
+        "standard_error": np.sqrt(_population_variance(rows)),
         "lower": lower,
         "upper": upper,
         "joint_lower": joint_lower,
@@ -517,7 +536,8 @@ def population_rows(rows: AnswerRows, confidence: float) -> AnswerRows:
         numbers[row] = np.where(grows, numbers[row], column)
     numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
     notes = list(rows.notes)
-    for position in np.flatnonzero(grows & np.isfinite(rows["estimate"])):
+    totals = grows & np.isfinite(rows["estimate"])
+    for position in np.flatnonzero(totals):
         notes[position] = joined(notes[position], "limits of the people asked alone")
     return replace(rows, numbers=numbers, notes=notes)
 
@@ -548,24 +568,24 @@ def differences(
     """
     from scipy.special import ndtr
 
-    one_side = _of_share(first, confidence)
-    other_side = _of_share(second, confidence)
-    gap = one_side.value - other_side.value
+    p1 = _shares_with_limits(first, confidence)
+    p2 = _shares_with_limits(second, confidence)
+    gap = p1.value - p2.value
     # Limits of quartiles are ends of cells: they have no size that a chance could be read off.
-    gap[np.isnan(first["standard_error"])] = np.nan
-    error = np.hypot(one_side.error, other_side.error)
+    no_size = np.isnan(first["standard_error"])
+    gap[no_size] = np.nan
+    error = np.hypot(p1.error, p2.error)
     # The difference is least where the first is at its lower limit, the second at its upper.
-    down = np.hypot(one_side.below, other_side.above)
-    up = np.hypot(one_side.above, other_side.below)
-    # Estimate, standard error, lower and upper limit.
-    four = gap, error, gap - down, gap + up
-    towards_zero = np.maximum(np.where(gap > 0, down, up), 1e-300)
-    chance = 2 * ndtr(-reach(confidence) * np.abs(gap) / towards_zero)
-    pairs = zip(first.notes, second.notes, strict=True)
-    notes = [joined(note, other) for note, other in pairs]
+    below = np.hypot(p1.below, p2.above)
+    above = np.hypot(p1.above, p2.below)
+    columns = (gap, error, gap - below, gap + above)
+    towards_0 = np.where(gap > 0, below, above)
+    standard_errors = reach(confidence) * np.abs(gap) / np.maximum(towards_0, 1e-300)
+    chance = 2 * ndtr(-standard_errors)
+    notes = list(map(joined, first.notes, second.notes))
     whole = np.where(np.isnan(first.whole), np.nan, 1.0)
     users = first.users + second.users
-    return first.stating(users, four, notes, whole), np.asarray(chance)
+    return first.stating(users, columns, notes, whole), np.asarray(chance)
 
 
 def _distances(rows: AnswerRows, confidence: float) -> tuple[Array, Array]:
@@ -577,20 +597,19 @@ def _distances(rows: AnswerRows, confidence: float) -> tuple[Array, Array]:
     """
     value = rows["estimate"]
     lower, upper = population_limits(rows, confidence)
-    variance = np.square(rows["standard_error"]) + rows.drawn
-    normal = reach(confidence) * np.sqrt(variance)
+    normal = reach(confidence) * np.sqrt(_population_variance(rows))
     below = np.maximum(value - lower, 0)
     above = np.maximum(upper - value, 0)
     # Of totals and means the whole is NaN, and no limit is cut.
     is_count = ~np.isnan(rows.whole)
     cut_below = is_count & (lower <= 0)
     cut_above = is_count & (upper >= rows.whole)
-    below = np.where(cut_below, np.maximum(below, normal), below)
-    above = np.where(cut_above, np.maximum(above, normal), above)
+    below[cut_below] = np.maximum(below, normal)[cut_below]
+    above[cut_above] = np.maximum(above, normal)[cut_above]
     return below, above
 
 
-class _Sides(NamedTuple):
+class _WithLimits(NamedTuple):
     """An estimate, its error, and how far its population's limits are below and above it."""
 
     value: Array
@@ -599,14 +618,16 @@ class _Sides(NamedTuple):
     above: Array
 
 
-def _of_share(rows: AnswerRows, confidence: float) -> _Sides:
-    """Counts as shares of the people they are of, with variances and distances of the limits."""
-    whole = np.where(np.isnan(rows.whole), 1.0, rows.whole)
-    value = rows["estimate"]
-    variance = np.square(rows["standard_error"]) + rows.drawn
+def _shares_with_limits(rows: AnswerRows, confidence: float) -> _WithLimits:
+    """Counts as shares of the people they are of; all else as it is."""
+    is_count = ~np.isnan(rows.whole)
+    whole = np.where(is_count, rows.whole, 1.0)
     below, above = _distances(rows, confidence)
-    return _Sides(
-        value / whole, np.sqrt(variance) / whole, below / whole, above / whole
+    return _WithLimits(
+        value=rows["estimate"] / whole,
+        error=np.sqrt(_population_variance(rows)) / whole,
+        below=below / whole,
+        above=above / whole,
     )
 
 
@@ -631,37 +652,37 @@ def weighted(
     (600.0, 1600.0)
     """
     first = groups[0]
-    weighted_people = np.zeros(first.whole.shape)
-    all_people = np.zeros(first.whole.shape)
-    total = np.zeros(first.whole.shape)
+    none = np.zeros(first.whole.shape)
+    weighted_people = none
+    all_people = none
+    total = none
     # Sums over the groups of the squares of w times an error, or a limit's distance.
-    variance = np.zeros(first.whole.shape)
-    below = np.zeros(first.whole.shape)
-    above = np.zeros(first.whole.shape)
+    variance = none
+    below = none
+    above = none
     for rows, weight in zip(groups, weights, strict=True):
         count = rows["estimate"]
         to_lower, to_upper = _distances(rows, confidence)
         all_people = all_people + rows.whole
         weighted_people = weighted_people + weight * rows.whole
         total = total + weight * count
-        of_group = np.square(rows["standard_error"]) + rows.drawn
-        variance = variance + weight**2 * of_group
+        variance = variance + weight**2 * _population_variance(rows)
         below = below + np.square(weight * to_lower)
         above = above + np.square(weight * to_upper)
     # As many people as reported, whatever the weights add up to.
     scale = all_people / weighted_people
     value = scale * total
-    four = (
+    columns = (
         value,
         scale * np.sqrt(variance),
         value - scale * np.sqrt(below),
         value + scale * np.sqrt(above),
     )
-    reported = np.array([rows.users for rows in groups], dtype=np.float64)
-    weight_of = np.array(weights, dtype=np.float64)
-    mass = weight_of * reported
+    n = np.array([rows.users for rows in groups], dtype=np.float64)
+    w = np.array(weights, dtype=np.float64)
+    mass = w * n
     # Kish's effective sample size (1965): people of one weight whose mean varies as much.
-    effective = float(mass.sum() ** 2 / (mass @ weight_of))
+    effective = float(mass.sum() ** 2 / (mass @ w))
     note = f"weighted by group: as exact as {effective:,.0f} people"
     notes = [note] * len(first.answers)
-    return first.stating(int(reported.sum()), four, notes, all_people), effective
+    return first.stating(int(n.sum()), columns, notes, all_people), effective

@@ -224,9 +224,9 @@ class SidesCollected(sides.Sides, Collected):
         numbers = self.estimator.transpose(1, 0, 2)
         outcomes = 2 * types
         return SumLaw(
-            numbers=numbers.reshape(groups, outcomes),
-            own=chances.reshape(groups, outcomes),
-            other=np.maximum(other, 0.0).reshape(groups, groups, outcomes),
+            numbers=self.estimator.transpose(1, 0, 2).reshape(groups, 2 * kinds),
+            chances=chances.reshape(groups, 2 * kinds),
+            other_chances=np.maximum(other, 0.0).reshape(groups, groups, 2 * kinds),
             people=np.maximum(people, 0.0),
             counted=np.arange(groups),
         )
