@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise, starmap
 from math import sqrt
 from typing import NamedTuple
 
@@ -33,6 +32,7 @@ from planner.limits import CONFIDENCE
 from planner.solvers.answers import Channel
 
 _SURE = 4.0  # standard errors above 0 from which a ratio's first order holds
+_DIGITS = 1e-12  # of a share, that a limit may be off by
 
 
 class ChannelEstimates(NamedTuple):
@@ -60,8 +60,9 @@ class ChannelEstimates(NamedTuple):
     def at_least(self, covariance: Array) -> ChannelEstimates:
         """These estimates with a covariance that is nowhere smaller than another one."""
         # The least matrix, as forms go, that is above both along each eigenvector of the gap.
-        excess, vectors = np.linalg.eigh(covariance - self.covariance)
-        excess = (vectors * np.maximum(excess, 0)) @ vectors.T
+        gap = covariance - self.covariance
+        values, vectors = np.linalg.eigh(gap)
+        excess = (vectors * np.maximum(values, 0)) @ vectors.T
         return self._replace(covariance=self.covariance + excess)
 
     def of_shares_up_to(self, *, no_answer: bool = False) -> ChannelEstimates:
@@ -72,31 +73,37 @@ class ChannelEstimates(NamedTuple):
         to first order of the covariance, as large as any where nobody else may have answered.
         """
         estimates = self
-        answered = 1.0
-        if no_answer:
-            answered = float(self.values[-1])
         if self.law is not None:
             shares = np.diff(rising(self.values), prepend=0.0, append=1.0)
             estimates = self._replace(covariance=self.law.covariance(shares))
+        answered = 1.0
         if no_answer:
+            answered = float(self.values[-1])
             variance = max(float(estimates.covariance[-1, -1]), 0.0)
             if answered < _SURE * sqrt(variance):
                 # Whether anybody answered is not known, and so nothing of the shares.
                 size = self.values.size - 1
                 return ChannelEstimates(np.full(size, 0.5), np.eye(size), self.users)
-            shares = self.values[:-1] / answered
-            # Of C_j / C_m by all C: the delta method.
-            jacobian = np.column_stack([np.eye(shares.size), -shares]) / answered
-            covariance = jacobian @ estimates.covariance @ jacobian.T
-            law = estimates.law
-            if law is not None:
-                law = law._replace(answered=answered)
-            estimates = estimates._replace(
-                values=shares, covariance=covariance, law=law
-            )
-        shares = rising(estimates.values)
-        between_people = np.minimum.outer(shares, shares) - np.outer(shares, shares)
+            estimates = estimates._among_answered()
+        up_to = rising(estimates.values)
+        # Whoever is up to an answer is up to all later ones: E[1_j 1_k] is the smaller share.
+        both = np.minimum.outer(up_to, up_to)
+        between_people = both - np.outer(up_to, up_to)
         return estimates.of_draws(between_people / answered)
+
+    def _among_answered(self) -> ChannelEstimates:
+        """``C_j / C_m`` of all but the last number, to first order (delta method)."""
+        answered = float(self.values[-1])
+        shares = self.values[:-1] / answered
+        jacobian = np.column_stack([np.eye(shares.size), -shares]) / answered
+        law = self.law
+        if law is not None:
+            law = law._replace(answered=answered)
+        return self._replace(
+            values=shares,
+            covariance=jacobian @ self.covariance @ jacobian.T,
+            law=law,
+        )
 
 
 class PopulationEstimates(ChannelEstimates):
@@ -127,20 +134,24 @@ def weighted_channel(
     >>> both.values.round(3).tolist(), both.covariance.round(5).tolist(), both.users
     ([0.3], [[0.00625]], 200)
     """
-    users = np.array([group.users for group in groups])
-    mass = users * np.array(weights)
-    part = mass / mass.sum()
-    values = part @ np.array([group.values for group in groups])
+    n = np.array([group.users for group in groups])
+    values = np.array([group.values for group in groups])
     covariances = np.array([group.covariance for group in groups])
-    covariance = np.tensordot(np.square(part), covariances, 1)
-    return PopulationEstimates(values, covariance, int(users.sum()))
+    mass = n * np.array(weights)
+    shares = mass / mass.sum()
+    return PopulationEstimates(
+        values=shares @ values,
+        covariance=np.tensordot(np.square(shares), covariances, 1),
+        users=int(n.sum()),
+    )
 
 
 def rising(values: Array, weights: Array | None = None) -> Array:
     """The nearest shares from 0 to 1 that rise, by least squares."""
     from scipy.optimize import isotonic_regression
 
-    return np.asarray(np.clip(isotonic_regression(values, weights=weights).x, 0, 1))
+    nearest = isotonic_regression(values, weights=weights)
+    return np.asarray(np.clip(nearest.x, 0, 1))
 
 
 def wanted_estimates(
@@ -168,24 +179,37 @@ def wanted_estimates(
         raise InputError(
             "counts", users, "of at least one person", "Collect reports first."
         )
-    ends = [0, *accumulate(size for size, _ in blocks)]
-    parts = list(starmap(slice, pairwise(ends)))
-    shares = [share for _, share in blocks]
-    if not blocks or not all(column[part].any() for part in parts):
-        parts = [slice(None)]
-        shares = [1.0]
+    strata = _strata(column, blocks)
     values = np.zeros(len(estimator))
     covariance = np.zeros((len(estimator), len(estimator)))
-    for part, share in zip(parts, shares, strict=True):
-        meaning = estimator[:, part]
-        seen = column[part]
-        n = int(column[part].sum())
-        values += share * (meaning @ seen) / n
+    for outputs, share in strata:
+        added = estimator[:, outputs]
+        reports = column[outputs]
+        n = int(reports.sum())
+        values += share * (added @ reports) / n
         if n == 1:  # of one report nothing is known: as if all had come equally often
-            seen = np.full(seen.size, 1 / seen.size)
-        spread = meaning - (meaning @ seen / seen.sum())[:, None]
-        covariance += share**2 * (spread * seen) @ spread.T / max(1, n - 1) / n
+            reports = np.full(reports.size, 1 / reports.size)
+        mean = added @ reports / reports.sum()
+        deviations = added - mean[:, None]
+        squares = share**2 * (deviations * reports) @ deviations.T
+        covariance += squares / max(1, n - 1) / n
     return ChannelEstimates(values, covariance, users)
+
+
+def _strata(
+    counts: Array, blocks: Sequence[tuple[int, float]]
+) -> list[tuple[slice, float]]:
+    """The outputs of each block and their share of all reports; all together if one has none."""
+    together = [(slice(None), 1.0)]
+    strata = []
+    start = 0
+    for size, share in blocks:
+        outputs = slice(start, start + size)
+        if not counts[outputs].any():
+            return together
+        strata.append((outputs, share))
+        start += size
+    return strata or together
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,20 +259,26 @@ def mean_of_scores(estimates: ChannelEstimates, confidence: float) -> Estimate:
     Its variance is that of the reports, and at least the law's for people with next scores: of an
     answer at an end reports may be all the same.
     """
-    if estimates.law is not None:
-        scores = estimates.law.matrix @ estimates.law.estimator[0]
-        order = np.argsort(scores)
-        # All people at the two answers whose scores are around the mean, so that it is theirs.
-        positions = np.arange(scores.size)
-        position = float(np.interp(estimates.values[0], scores[order], positions))
-        shares = np.zeros(scores.size)
-        below = min(int(position), scores.size - 2)
-        shares[order[below]] = below + 1 - position
-        shares[order[below + 1]] = position - below
-        estimates = estimates.at_least(estimates.law.covariance(shares))
     value = float(estimates.values[0])
+    law = estimates.law
+    if law is not None:
+        scores = law.matrix @ law.estimator[0]
+        shares = _around(value, scores)
+        estimates = estimates.at_least(law.covariance(shares))
     variance = float(estimates.covariance[0, 0])
     return large_sample(value, variance, confidence)
+
+
+def _around(mean: float, scores: Array) -> Array:
+    """Shares of answers: all people at the two with the next scores, so that the mean is theirs."""
+    order = np.argsort(scores)
+    ranks = np.arange(scores.size)
+    rank = float(np.interp(mean, scores[order], ranks))
+    below = min(int(rank), scores.size - 2)
+    shares = np.zeros(scores.size)
+    shares[order[below]] = below + 1 - rank
+    shares[order[below + 1]] = rank - below
+    return shares
 
 
 def ratio(
@@ -267,8 +297,8 @@ def ratio(
     >>> round(mean.lower, 3), round(mean.upper, 3)
     (0.358, 0.443)
     """
-    (a, b) = estimates.values.tolist()
-    ((first, covariance), (_, second)) = estimates.covariance.tolist()
+    a, b = estimates.values.tolist()
+    (var_a, cov_ab), (_, var_b) = estimates.covariance.tolist()
     z2 = reach(confidence) ** 2
     least, most = possible
     rate = f"(estimated answer rate {b:.3g})."
@@ -277,19 +307,20 @@ def ratio(
         return Estimate(None, None, least, most, f"{note} {rate}")
     # First order: Var(A / B) = (Var A - 2 m Cov(A, B) + m^2 Var B) / b^2.
     value = a / b
-    variance = first - 2 * value * covariance + value**2 * second
+    variance = var_a - 2 * value * cov_ab + value**2 * var_b
     error = sqrt(max(variance, 0.0)) / b
     # Fieller (1954): (a - m b)^2 <= z^2 Var(A - m B), a quadratic in m whose leading coefficient
     # is above 0 where b differs from 0 at this confidence.
-    square = b * b - z2 * second
-    if square <= 0:
+    quadratic = b * b - z2 * var_b
+    if quadratic <= 0:
         note = "The reports cannot rule out that nobody answered, so they do not limit the mean"
         return Estimate(value, error, least, most, f"{note} {rate}")
-    middle = a * b - z2 * covariance
-    constant = a * a - z2 * first
-    root = sqrt(max(middle * middle - square * constant, 0.0))
-    lower = (middle - root) / square
-    upper = (middle + root) / square
+    linear = a * b - z2 * cov_ab
+    constant = a * a - z2 * var_a
+    discriminant = linear * linear - quadratic * constant
+    root = sqrt(max(discriminant, 0.0))
+    lower = (linear - root) / quadratic
+    upper = (linear + root) / quadratic
     return Estimate(value, error, lower, upper)
 
 
@@ -360,7 +391,11 @@ class OrderedEstimates(WithDataFrame):
 
     def __post_init__(self) -> None:
         size = len(self.answers) - 1
-        for name, shape in (("values", (size,)), ("covariance", (size, size))):
+        shapes: dict[str, tuple[int, ...]] = {
+            "values": (size,),
+            "covariance": (size, size),
+        }
+        for name, shape in shapes.items():
             array = np.array(getattr(self, name), dtype=np.float64)
             if array.shape != shape or size < 1 or not np.isfinite(array).all():
                 remedy = "There is one cumulative share for each answer but the last."
@@ -401,14 +436,19 @@ class OrderedEstimates(WithDataFrame):
         What is below an earlier lower end, or above a later upper end, cannot be, as cumulative
         shares rise.
         """
-        up_to = np.tri(self.values.size, self.values.size + 1, dtype=np.bool_)
-        *_, lower, upper = self.among(up_to, together=True)
+        *_, lower, upper = self.among(self._up_to, together=True)
         lower = np.clip(lower, 0, 1)
-        lower = np.maximum.accumulate(lower)
         upper = np.clip(upper, 0, 1)
-        # From the last answer downwards.
-        upper = np.minimum.accumulate(upper[::-1])[::-1]
-        return np.append(lower, 1.0), np.append(upper, 1.0)
+        rising_lower = np.maximum.accumulate(lower)
+        from_the_last = np.minimum.accumulate(upper[::-1])
+        rising_upper = from_the_last[::-1]
+        return np.append(rising_lower, 1.0), np.append(rising_upper, 1.0)
+
+    @property
+    def _up_to(self) -> Flags:
+        """The sets of answers up to each but the last, ``(d - 1, d)``."""
+        size = self.values.size
+        return np.tri(size, size + 1, dtype=np.bool_)
 
     def among(
         self, chosen: Flags, together: bool = False, population: bool = False
@@ -434,7 +474,8 @@ class OrderedEstimates(WithDataFrame):
         miss = tail_share(self.confidence, at_once)
         for row, inside in enumerate(chosen):
             share = self._answered_share(inside)._replace(drawn=population)
-            if error[row] ** 2 < MOST_VARIANCE * (share.unit / share.every) ** 2:
+            unit = share.unit / share.every
+            if error[row] ** 2 < MOST_VARIANCE * unit**2:
                 lower[row], upper[row] = share.limits(miss)
         return value, error, lower, upper
 
@@ -443,20 +484,20 @@ class OrderedEstimates(WithDataFrame):
         law = self.law
         assert law is not None  # noqa: S101 - asked before
         assert law.answered is not None  # noqa: S101 - asked before
-        up_to = -np.diff(inside.astype(np.float64), append=0.0)
-        size = inside.size
-        others = (
-            np.append(inside, False),
-            np.append(~inside, False),
-            np.arange(size + 1) == size,
-        )
-        shares = np.append(self.shares, 0.0)
+        indicator = inside.astype(np.float64)
+        steps = -np.diff(indicator, append=0.0)
+        # The answers of people inside, of others who answered, and of those who did not.
+        kinds = np.zeros((3, inside.size + 1), dtype=np.bool_)
+        kinds[0, :-1] = inside
+        kinds[1, :-1] = ~inside
+        kinds[2, -1] = True
+        shares = within(kinds, np.append(self.shares, 0.0))
         every = law.answered * self.users
-        value = float(up_to[:-1] @ self.values) + float(up_to[-1])
+        value = float(steps[:-1] @ self.values) + float(steps[-1])
         return AnsweredShare(
-            cell=up_to @ law.estimator,
+            cell=steps @ law.estimator,
             total=law.estimator[-1],
-            kinds=within(np.stack(others), shares) @ law.matrix,
+            kinds=shares @ law.matrix,
             users=self.users,
             people=value * every,
             every=every,
@@ -464,26 +505,27 @@ class OrderedEstimates(WithDataFrame):
 
     def hold(self, shares: Array) -> bool:
         """Whether the band holds these shares up to each answer but the last."""
-        drawn = self._counts(np.tri(shares.size, shares.size + 1, dtype=np.bool_))
-        if isinstance(drawn, DrawnEstimates):
-            return drawn.hold(self.users * shares, self.confidence)
+        counts = self._counts(self._up_to)
+        if isinstance(counts, DrawnEstimates):
+            return counts.hold(self.users * shares, self.confidence)
         lower, upper = self.band
-        above = lower[:-1] <= shares + 1e-12
-        below = shares <= upper[:-1] + 1e-12
+        above = lower[:-1] <= shares + _DIGITS
+        below = shares <= upper[:-1] + _DIGITS
         return bool(above.all() and below.all())
 
     def _counts(self, chosen: Flags) -> Estimates:
+        """People with one of the chosen answers, with the law of their reports if it is known."""
         # An answer's share is that up to it, less that up to the one before (Abel's summation).
-        steps = -np.diff(chosen.astype(np.float64), axis=1)
-        values = chosen[:, -1] + steps @ self.values
-        errors = np.sqrt(np.einsum("kp,pq,kq->k", steps, self.covariance, steps))
-        n = self.users
-        people = n * values
-        spread = n * errors
+        indicators = chosen.astype(np.float64)
+        steps = -np.diff(indicators, axis=1)
+        shares = chosen[:, -1] + steps @ self.values
+        variances = np.einsum("kp,pq,kq->k", steps, self.covariance, steps)
+        people = self.users * shares
+        errors = self.users * np.sqrt(variances)
         if self.law is None or self.law.answered is not None:
-            return Estimates(people, spread, spread, n)
-        reported = ReportSums.of_answers(self.law, chosen, values, self.shares)
-        return DrawnEstimates(people, spread, spread, n, reported)
+            return Estimates(people, errors, errors, self.users)
+        reported = ReportSums.of_answers(self.law, chosen, shares, self.shares)
+        return DrawnEstimates(people, errors, errors, self.users, reported)
 
     def quantile(
         self, share: float = 0.5, *, population: bool = False
@@ -503,12 +545,13 @@ class OrderedEstimates(WithDataFrame):
             raise InputError(
                 "share", share, "strictly between 0 and 1", "Use 0.5 for the median."
             )
-        up_to = np.tri(self.values.size, self.values.size + 1, dtype=np.bool_)
-        *_, lower, upper = self.among(up_to, population=population)
+        *_, lower, upper = self.among(self._up_to, population=population)
         # Below the first answer up to which the share may be so large, and above the last up to
         # which it may be smaller, the quantile misses with half the allowed chance each.
-        least = np.flatnonzero(np.append(upper, 1.0) >= share)[0]
-        most = np.flatnonzero(np.append(0.0, lower) < share)[-1]
+        may_reach = np.append(upper, 1.0) >= share
+        may_be_above = np.append(0.0, lower) < share
+        least = np.flatnonzero(may_reach)[0]
+        most = np.flatnonzero(may_be_above)[-1]
         middle = int(np.argmax(self.consistent >= share))
         return QuantileEstimate(
             answer=self.answers[middle],
@@ -539,13 +582,11 @@ class OrderedEstimates(WithDataFrame):
             raise InputError(
                 "scores", scores, allowed, "Give one score for each answer."
             )
-        steps = -np.diff(
-            numbers
-        )  # whoever is up to an answer misses what lies above it
+        # Whoever is up to an answer misses what lies above it.
+        steps = -np.diff(numbers)
         value = float(numbers[-1] + steps @ self.values)
-        return large_sample(
-            value, float(steps @ self.covariance @ steps), self.confidence
-        )
+        variance = float(steps @ self.covariance @ steps)
+        return large_sample(value, variance, self.confidence)
 
     @property
     def summary(self) -> str:
@@ -560,10 +601,11 @@ class OrderedEstimates(WithDataFrame):
     def columns(self) -> Columns:
         """One row an answer: unbiased and consistent cumulative share, and the band."""
         lower, upper = self.band
+        errors = np.sqrt(np.diag(self.covariance))
         return {
             "answer": self.answers,
             "cumulative": np.append(self.values, 1.0),
-            "standard_error": np.append(np.sqrt(np.diag(self.covariance)), 0.0),
+            "standard_error": np.append(errors, 0.0),
             "consistent": self.consistent,
             "lower": lower,
             "upper": upper,
@@ -612,9 +654,14 @@ def estimate_ordered(
     estimates = wanted_estimates(estimator, counts)
     law = ReportLaw(channel.matrix, estimator, estimates.users)
     estimates = estimates._replace(users=people or estimates.users, law=law)
-    answers = channel.symbols[: len(channel.symbols) - no_answer]
+    up_to = estimates.of_shares_up_to(no_answer=no_answer)
     return OrderedEstimates(
-        answers, *estimates.of_shares_up_to(no_answer=no_answer), confidence
+        answers=channel.symbols[: len(channel.symbols) - no_answer],
+        values=up_to.values,
+        covariance=up_to.covariance,
+        users=up_to.users,
+        law=up_to.law,
+        confidence=confidence,
     )
 
 

@@ -81,8 +81,10 @@ class DistributionEstimates:
         InputError for a value outside the range.
         """
         finite("value", value)
-        if not self.edges[0] <= value <= self.edges[-1]:
-            allowed = f"from {self.edges[0]:g} to {self.edges[-1]:g}"
+        least = self.edges[0]
+        most = self.edges[-1]
+        if not least <= value <= most:
+            allowed = f"from {least:g} to {most:g}"
             raise InputError("value", value, allowed, "Give a value within the range.")
         lower, upper = self._band
         # The ends of the cell that holds the value; of an end itself both are this end.
@@ -100,15 +102,18 @@ class DistributionEstimates:
         if not 0 < share < 1:
             remedy = "Use 0.5 for the median."
             raise InputError("share", share, "strictly between 0 and 1", remedy)
-        lower, upper = self._band
         # The first end up to which there are so many: the value is in the cell before it.
         end = int(np.searchsorted(self.consistent, share, side="left"))
-        below = float(self.consistent[end - 1])
-        in_cell = max(float(self.consistent[end]) - below, 1e-300)
-        width = self.edges[end] - self.edges[end - 1]
-        value = float(self.edges[end - 1] + (share - below) / in_cell * width)
+        share_before = float(self.consistent[end - 1])
+        share_of_cell = float(self.consistent[end]) - share_before
+        part = (share - share_before) / max(share_of_cell, 1e-300)
+        cell_start = self.edges[end - 1]
+        width = self.edges[end] - cell_start
+        value = float(cell_start + part * width)
+        lower, upper = self._band
         # Below the last end that surely has less, and above the first that surely has more.
-        surely_less = max(int(np.argmax(upper >= share)) - 1, 0)
+        first_possible = int(np.argmax(upper >= share))
+        surely_less = max(first_possible - 1, 0)
         surely_more = int(np.argmax(lower >= share))
         least = float(self.edges[surely_less])
         most = float(self.edges[surely_more])
@@ -116,9 +121,11 @@ class DistributionEstimates:
 
     def histogram(self) -> tuple[Array, Array, Array]:
         """Consistent share of each cell, and its limits, each on its own, shape ``(d,)``."""
-        every = np.eye(self.edges.size - 1, dtype=np.bool_)
-        *_, lower, upper = self.shares_up_to.among(every)
-        return self.shares_up_to.shares, np.clip(lower, 0, 1), np.clip(upper, 0, 1)
+        each_cell = np.eye(self.edges.size - 1, dtype=np.bool_)
+        *_, lower, upper = self.shares_up_to.among(each_cell)
+        lower = np.clip(lower, 0, 1)
+        upper = np.clip(upper, 0, 1)
+        return self.shares_up_to.shares, lower, upper
 
     @property
     def consistent(self) -> Array:
@@ -133,8 +140,9 @@ class DistributionEstimates:
     def smoothed_share_up_to(self, values: ArrayLike) -> Array:
         """The smoothed curve: share up to each value, rising from 0 to 1; no limits are known."""
         up_to = np.append(0.0, np.cumsum(self.smoothed))
-        places = np.asarray(values, dtype=np.float64)
-        return np.asarray(np.interp(places, self.smoothed_edges, up_to))
+        numbers = np.asarray(values, dtype=np.float64)
+        shares = np.interp(numbers, self.smoothed_edges, up_to)
+        return np.asarray(shares)
 
     @property
     def _band(self) -> tuple[Array, Array]:
@@ -194,31 +202,36 @@ def smoothed_shares(matrix: Array, counts: ArrayLike, cells: int) -> Array:
     >>> shares.size, bool(shares[0] > 5 * shares[-1]), round(float(shares.sum()), 9)
     (256, True, 1.0)
     """
-    seen = np.asarray(counts, dtype=np.float64)
-    sent = seen > 0
     # Every cell is cut into as many parts, so that there are FINE_CELLS at least.
     parts = -(-FINE_CELLS // cells)
-    fine = cells * parts
-    of_cells = np.repeat(matrix[:cells], parts, axis=0)
-    laws = np.vstack([of_cells, matrix[cells:]])
+    finer = cells * parts
+    of_finer = np.repeat(matrix[:cells], parts, axis=0)
+    laws = np.vstack([of_finer, matrix[cells:]])
     # Reports that nobody sent say nothing.
-    laws = laws[:, sent]
-    seen = seen[sent]
-    spread = float(np.log(matrix / matrix.min(axis=0)).max())
+    counts = np.asarray(counts, dtype=np.float64)
+    was_sent = counts > 0
+    laws = laws[:, was_sent]
+    counts = counts[was_sent]
+    largest_ratio = matrix / matrix.min(axis=0)
+    epsilon = float(np.log(largest_ratio).max())
+    least_rise = _LIKELIHOOD_RISE * exp(epsilon)
     shares = np.full(len(laws), 1 / len(laws))
-    last = -np.inf
+    last_likelihood = -np.inf
     for _ in range(_MOST_EM_STEPS):
         expected = shares @ laws
-        # The EM step for a mixture of known laws; the kernel below smooths it (EMS).
-        shares = shares * (laws @ (seen / expected))
+        # The EM step for a mixture of known laws; the kernel smooths it (EMS).
+        shares = shares * (laws @ (counts / expected))
         shares /= shares.sum()
-        # What leaves at an end stays there.
-        first = shares[:1]
-        last_cell = shares[fine - 1 : fine]
-        padded = np.concatenate([first, shares[:fine], last_cell])
-        shares[:fine] = np.convolve(padded, _KERNEL, mode="valid")
-        likelihood = float(seen @ np.log(shares @ laws))
-        if abs(likelihood - last) < _LIKELIHOOD_RISE * exp(spread):
+        shares[:finer] = _smoothed(shares[:finer])
+        likelihood = float(counts @ np.log(shares @ laws))
+        if abs(likelihood - last_likelihood) < least_rise:
             break
-        last = likelihood
-    return np.asarray(shares[:fine] / shares[:fine].sum())
+        last_likelihood = likelihood
+    of_curve = shares[:finer]
+    return of_curve / of_curve.sum()
+
+
+def _smoothed(shares: Array) -> Array:
+    """Each share mixed with its neighbours'; what would leave at an end stays there."""
+    padded = np.concatenate([shares[:1], shares, shares[-1:]])
+    return np.convolve(padded, _KERNEL, mode="valid")

@@ -22,9 +22,8 @@ _LAST_STEP = 1e-10
 _LAST_STEP_OF_TESTS = 1e-5
 # On the scale of the logarithm of odds: shares of 1e-7 and less are told from 0 by no survey.
 _SEPARATED = 16.0
-# Singular values of a design, its columns of length 1, below this share of the largest: the
-# standard errors lose twice as many digits, and below it have fewer than three.
-_COLLINEAR = 3e-6
+_SHARES_TO_START = (0.02, 0.98)  # beyond, Newton's first steps would be far too long
+_COLLINEAR = 1e-9  # singular values below this share of the largest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +96,8 @@ class Score(NamedTuple):
         """``sqrt(U' A^-1 U)``, in standard errors by another ``A``; infinite where it is lost."""
         if not np.isfinite(self.value).all():
             return np.inf
-        square = float(self.value @ np.linalg.solve(information, self.value))
+        step = np.linalg.solve(information, self.value)
+        square = float(self.value @ step)
         return float(np.sqrt(max(square, 0.0)))
 
 
@@ -132,24 +132,31 @@ class Equations:
         """``h(x)`` and ``h'(x)``."""
         if self.link == "linear":
             return x, np.ones_like(x)
-        mean = 1 / (1 + np.exp(-np.clip(x, -700, 700)))
-        return mean, mean * (1 - mean)
+        exponents = np.clip(-x, -700, 700)
+        mean = 1 / (1 + np.exp(exponents))
+        slope = mean * (1 - mean)
+        return mean, slope
 
     def score(self, coefficients: Array) -> Score:
-        """``U`` and ``A`` at these coefficients."""
+        """``U = sum w (h'/v) z (T - h S)`` and ``A = sum w (h'^2 / v) S z z'``, over patterns."""
         mean, slope = self.mean_and_slope(self.design @ coefficients)
-        by_variance = self.weights * slope / self.variance(mean)
-        value = self.design.T @ (by_variance * self.sums.residual(mean))
-        of_pattern = by_variance * slope * self.sums.base
-        information = (self.design * of_pattern[:, None]).T @ self.design
+        factors = self.weights * slope / self.variance(mean)
+        residuals = self.sums.residual(mean)
+        value = self.design.T @ (factors * residuals)
+        information = self._weighted_squares(factors * slope * self.sums.base)
         return Score(value, information)
 
     def middle(self, coefficients: Array) -> Array:
-        """``B``, the variance of ``U`` at these coefficients, ``(q, q)``."""
+        """``B = sum w^2 (h'/v)^2 (T - h S)^2 z z'``, the variance of ``U``, ``(q, q)``."""
         mean, slope = self.mean_and_slope(self.design @ coefficients)
-        factor = np.square(self.weights * slope / self.variance(mean))
-        of_pattern = factor * self.sums.residual_square(mean)
-        return np.asarray((self.design * of_pattern[:, None]).T @ self.design)
+        factors = self.weights * slope / self.variance(mean)
+        squares = self.sums.residual_square(mean)
+        return self._weighted_squares(np.square(factors) * squares)
+
+    def _weighted_squares(self, weights: Array) -> Array:
+        """``sum weight z z'`` over the patterns, ``(q, q)``."""
+        weighted = self.design * weights[:, None]
+        return weighted.T @ self.design
 
     def covariance(self, coefficients: Array) -> Array:
         """The sandwich ``A^-1 B A^-1`` at the solution, ``(q, q)``."""
@@ -157,18 +164,28 @@ class Equations:
         return np.asarray(inverse @ self.middle(coefficients) @ inverse.T)
 
     def start(self) -> Array:
-        """Least squares; of a logit link a constant share of all, where a column is constant."""
-        size = self.weights * self.sums.people
+        """Coefficients that Newton's method starts from, ``(q,)``.
+
+        Of a linear link weighted least squares of the patterns' means; of a logit link those that
+        give everybody the share of all, where a column is constant.
+        """
         if self.link == "linear":
-            root = np.sqrt(size)
-            means = self.sums.weight / np.maximum(self.sums.people, 1.0)
-            solution = np.linalg.lstsq(self.design * root[:, None], means * root)[0]
-            return np.asarray(solution, np.float64)
-        share = float(self.weights @ self.sums.weight)
-        share = share / float(self.weights @ self.sums.base)
-        share = min(max(share, 0.02), 0.98)
-        target = np.full(len(self.design), np.log(share / (1 - share)))
-        return np.asarray(np.linalg.lstsq(self.design, target)[0], np.float64)
+            people = self.sums.people
+            means = self.sums.weight / np.maximum(people, 1.0)
+            # The square roots of the weights on both sides make the squares weighted.
+            root = np.sqrt(self.weights * people)
+            design = self.design * root[:, None]
+            targets = means * root
+        else:
+            total = float(self.weights @ self.sums.weight)
+            base = float(self.weights @ self.sums.base)
+            least, most = _SHARES_TO_START
+            share = min(max(total / base, least), most)
+            log_odds = np.log(share / (1 - share))
+            design = self.design
+            targets = np.full(len(design), log_odds)
+        solution, *_ = np.linalg.lstsq(design, targets)
+        return np.asarray(solution, np.float64)
 
     def solve(self, start: Array, fixed: int | None = None) -> Array:
         """Newton's method, halving a step that does not help.
@@ -181,7 +198,9 @@ class Equations:
             No finite coefficients solve the equations: a column separates people with the answer
             from people without it, as far as the noise tells.
         """
-        last_step = _LAST_STEP if fixed is None else _LAST_STEP_OF_TESTS
+        last_step = _LAST_STEP
+        if fixed is not None:
+            last_step = _LAST_STEP_OF_TESTS
         free = [k for k in range(start.size) if k != fixed]
         if not free:
             return start
@@ -189,7 +208,8 @@ class Equations:
         score = self._of(free, coefficients)
         for _ in range(_MOST_NEWTON_STEPS):
             step = np.linalg.solve(score.information, score.value)
-            size = float(np.sqrt(max(float(score.value @ step), 0.0)))
+            square = float(score.value @ step)
+            size = float(np.sqrt(max(square, 0.0)))
             if size <= last_step:
                 return coefficients
             for _ in range(_MOST_HALVINGS):
@@ -230,25 +250,30 @@ class Equations:
         gradient[k] = 1.0
         gradient[others] = _from_others(score.information, k, others)
         variance = float(gradient @ self.middle(coefficients) @ gradient)
-        return float(score.value[k] / np.sqrt(variance)) if variance > 0 else np.nan
+        if variance <= 0:
+            return np.nan
+        return float(score.value[k] / np.sqrt(variance))
 
     def _of(self, columns: Sequence[int], coefficients: Array) -> Score:
         """``U`` and ``A`` of some columns."""
         score = self.score(coefficients)
         if len(columns) == coefficients.size:
             return score
-        return Score(score.value[columns], score.information[np.ix_(columns, columns)])
+        value = score.value[columns]
+        information = score.information[np.ix_(columns, columns)]
+        return Score(value, information)
 
     def _is_separated(self, coefficients: Array) -> bool:
         """Whether shares are so near to 0 or 1 that no survey tells them from it."""
         if self.link == "linear":
             return False
-        return bool(np.abs(self.design @ coefficients).max() > _SEPARATED)
+        log_odds = np.abs(self.design @ coefficients)
+        return bool(log_odds.max() > _SEPARATED)
 
     def _separated(self, coefficients: Array) -> ConvergenceError:
         """The error that names the term whose people seem to have the answer never, or always."""
         spans = np.abs(coefficients) * np.ptp(self.design, axis=0)
-        name = self.names[int(np.argmax(spans))] if spans.any() else self.names[0]
+        name = self.names[int(np.argmax(spans))]
         reason = (
             f"no finite coefficients fit: by {name!r} people seem to have the answer all, "
             "or not at all"
@@ -263,17 +288,18 @@ class Equations:
 def _from_others(information: Array, k: int, others: Sequence[int]) -> Array:
     """``-A_ko A_oo^-1``, shape ``(others,)``."""
     of_others = information[np.ix_(others, others)]
-    return np.asarray(-np.linalg.solve(of_others.T, information[k, others]))
+    solution = np.linalg.solve(of_others.T, information[k, others])
+    return np.asarray(-solution, np.float64)
 
 
 def require_apart(names: Sequence[str], design: Array) -> None:
     """InputError that names a column of a design, ``(k, q)``, that follows from those before it."""
-    scale = np.sqrt(np.square(design).sum(axis=0))
-    scale[scale == 0] = 1.0
-    for size in range(1, len(names) + 1):
-        values = np.linalg.svd(design[:, :size] / scale[:size], compute_uv=False)
-        if size > len(design) or values[-1] <= _COLLINEAR * values[0]:
-            name = names[size - 1]
+    lengths = np.sqrt(np.square(design).sum(axis=0))
+    lengths[lengths == 0] = 1.0
+    columns = design / lengths
+    for last, name in enumerate(names):
+        values = np.linalg.svd(columns[:, : last + 1], compute_uv=False)
+        if last >= len(design) or values[-1] <= _COLLINEAR * values[0]:
             reason = (
                 f"{name!r} follows, or nearly, from the terms before it, among those who "
                 "reported"

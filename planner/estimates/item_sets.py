@@ -59,7 +59,8 @@ class LongerSets:
 
         if not self.shares:
             return []
-        limits = binom.isf(_MISS / len(self.shares), users, np.array(self.shares))
+        miss = _MISS / len(self.shares)
+        limits = binom.isf(miss, users, np.array(self.shares))
         return [int(limit) for limit in np.minimum(limits, users)]
 
     def largest_counts(
@@ -69,22 +70,22 @@ class LongerSets:
 
         ``longer`` says how many of the people have a set longer than the size before.
         """
-        at_least = np.array([users, *longer, 0])
         # People of each size, the largest first: their sets were cut most.
-        people = -np.diff(at_least)[::-1]
+        people = np.diff([0, *longer[::-1], users])
         # What is kept of an item of such a set; sets up to the padding length are whole.
         sizes = np.array(self.sizes[::-1])
         kept = np.append(self.padding_length / sizes, 1.0)
-        expected_at = np.append(0.0, np.cumsum(people * kept))
-        counts = np.append(0.0, np.cumsum(people))
-        return np.interp(expected, expected_at, counts)
+        counted = np.cumsum(people * kept)
+        counts = np.cumsum(people)
+        return np.interp(expected, np.append(0.0, counted), np.append(0.0, counts))
 
     def largest_bias(self, users: int) -> float:
-        """The most people by which a count can be too small, whatever the item."""
+        """By how many people a count can be too small at most, whatever the item."""
+        # People of each size: those with a longer set than the one before, less the next.
         people = -np.diff([*self.most_people(users), 0])
-        return float(
-            people @ (1 - self.padding_length / np.array(self.sizes, dtype=np.float64))
-        )
+        sizes = np.array(self.sizes, dtype=np.float64)
+        lost = 1 - self.padding_length / sizes
+        return float(people @ lost)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,23 +157,25 @@ def set_estimates(
     errors = reported.standard_errors
     if padding_length > 1 or cut:
         # Which item of a set is reported is drawn: a binomial variance beside the noise.
-        held = np.clip(reported.values, 0, reported.users)
-        errors = np.sqrt(np.square(errors) + held * (1 - held / reported.users))
-    columns = (reported.values, errors, reported.null_standard_errors)
-    values, spread, null = (padding_length * column[:items] for column in columns)
-    inside = reported
+        counts = np.clip(reported.values, 0, reported.users)
+        binomial = counts * (1 - counts / reported.users)
+        errors = np.sqrt(np.square(errors) + binomial)
+    values = padding_length * reported.values[:items]
+    errors = padding_length * errors[:items]
+    null_errors = padding_length * reported.null_standard_errors[:items]
+    users = reported.users
     one_in = None
     if isinstance(reported, DrawnEstimates):  # a round, scaled to all people
-        inside = reported.reported
         one_in = reported.one_in
+        reported = reported.reported
     kept = DrawnEstimates(
-        values,
-        spread,
-        null,
-        reported.users,
-        inside.first(items),
-        one_in,
+        values=values,
+        standard_errors=errors,
+        null_standard_errors=null_errors,
+        users=users,
+        reported=reported.first(items),
+        one_in=one_in,
         share_reported=1 / padding_length,
         alike=cut,
     )
-    return TruncatedEstimates(values, spread, null, reported.users, longer, kept)
+    return TruncatedEstimates(values, errors, null_errors, users, longer, kept)

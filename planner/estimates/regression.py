@@ -45,9 +45,8 @@ from planner.estimates.estimating_equations import (
 from planner.limits import CONFIDENCE
 
 __all__ = ["Effect", "Link", "PatternSums", "Regression", "fit", "require_apart"]
-_FARTHEST = (
-    64.0  # standard errors from a coefficient, within which a limit is looked for
-)
+# Standard errors from a coefficient, within which a limit is looked for.
+_FARTHEST = 64.0
 _LIMIT_DIGITS = 1e-4  # of a standard error
 
 
@@ -101,10 +100,10 @@ class Regression:
     def effects(self) -> list[Effect]:
         """The coefficients: of a logit link in logarithms of odds."""
         tests = self.coefficient_tests()
+        gradients = np.eye(self.coefficients.size)
         effects = []
         for k, name in enumerate(self.equations.names):
-            gradient = np.eye(self.coefficients.size)[k]
-            effect = self._effect(name, self.coefficients[k], gradient)
+            effect = self._effect(name, self.coefficients[k], gradients[k])
             if self.equations.link == "logit":
                 effect = replace(
                     effect,
@@ -126,12 +125,9 @@ class Regression:
             errors = np.sqrt(np.diag(self.covariance))
             distances = self.coefficients / np.where(errors > 0, errors, np.nan)
         else:
-            size = self.coefficients.size
-            statistics = [
-                self.equations.score_statistic(k, 0.0, self.coefficients)
-                for k in range(size)
-            ]
-            distances = np.array(statistics)
+            distances = np.empty(self.coefficients.size)
+            for k in range(distances.size):
+                distances[k] = self.equations.score_statistic(k, 0.0, self.coefficients)
         return np.asarray(2 * ndtr(-np.abs(distances)))
 
     def _score_limit(self, k: int, effect: Effect, side: int) -> float:
@@ -146,8 +142,9 @@ class Regression:
 
         def beyond(value: float) -> float:
             distance = self.equations.score_statistic(k, value, self.coefficients)
-            # What cannot be tested is not ruled out.
-            return -allowed if np.isnan(distance) else abs(distance) - allowed
+            if np.isnan(distance):  # what cannot be tested is not ruled out
+                return -allowed
+            return abs(distance) - allowed
 
         error = effect.standard_error
         inside = effect.value
@@ -170,14 +167,16 @@ class Regression:
         shares = self._people_shares()
         mean, slope = self.equations.mean_and_slope(design @ self.coefficients)
         value = float(shares @ mean)
-        effect = self._effect(name, value, shares @ (slope[:, None] * design))
+        gradient = shares @ (slope[:, None] * design)
+        effect = replace(self._effect(name, value, gradient), p=np.nan)
         if self.equations.link == "linear" or not 0 < value < 1:
-            return replace(effect, p=np.nan)
-        odds = np.log(value / (1 - value))
+            return effect
+        log_odds = np.log(value / (1 - value))
+        # Delta method: the logarithm of odds has the slope 1 / (p (1 - p)).
         half = reach(self.confidence) * effect.standard_error / (value * (1 - value))
-        lower = float(1 / (1 + np.exp(half - odds)))
-        upper = float(1 / (1 + np.exp(-half - odds)))
-        return replace(effect, lower=lower, upper=upper, p=np.nan)
+        lower = 1 / (1 + np.exp(half - log_odds))
+        upper = 1 / (1 + np.exp(-half - log_odds))
+        return replace(effect, lower=float(lower), upper=float(upper))
 
     def average_effect(
         self, name: str, changed: Array, before: Array, per: float = 1.0
@@ -187,29 +186,39 @@ class Regression:
         ``changed`` and ``before`` are the patterns' covariates, ``(k, q)``; the difference is
         divided by ``per``. The standard error is that of ``b`` alone (delta method).
         """
+        b = self.coefficients
         shares = self._people_shares()
-        mean_after, slope_after = self.equations.mean_and_slope(
-            changed @ self.coefficients
-        )
-        mean, slope = self.equations.mean_and_slope(before @ self.coefficients)
+        mean, slope = self.equations.mean_and_slope(before @ b)
+        mean_after, slope_after = self.equations.mean_and_slope(changed @ b)
         value = float(shares @ (mean_after - mean)) / per
-        moved = slope_after[:, None] * changed - slope[:, None] * before
-        return self._effect(name, value, shares @ moved / per)
+        gradients = slope_after[:, None] * changed - slope[:, None] * before
+        gradient = shares @ gradients / per
+        return self._effect(name, value, gradient)
 
     def _people_shares(self) -> Array:
         """The share of the people in each pattern, each person counting for its weight."""
-        people = self.sums.people * self.equations.weights
-        return np.asarray(people / people.sum())
+        weighted_people = self.sums.people * self.equations.weights
+        return weighted_people / weighted_people.sum()
 
     def _effect(self, name: str, value: float, gradient: Array) -> Effect:
         """An effect with normal limits, its standard error by the delta method."""
         from scipy.special import ndtr
 
-        error = float(np.sqrt(max(float(gradient @ self.covariance @ gradient), 0.0)))
-        half = float(reach(self.confidence)) * error
         value = float(value)
-        p = float(2 * ndtr(-abs(value) / error)) if error > 0 else np.nan
-        return Effect(name, value, error, value - half, value + half, p)
+        variance = float(gradient @ self.covariance @ gradient)
+        error = float(np.sqrt(max(variance, 0.0)))
+        half = float(reach(self.confidence)) * error
+        p = np.nan
+        if error > 0:
+            p = float(2 * ndtr(-abs(value) / error))
+        return Effect(
+            name=name,
+            value=value,
+            standard_error=error,
+            lower=value - half,
+            upper=value + half,
+            p=p,
+        )
 
 
 def fit(
