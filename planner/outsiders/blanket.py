@@ -16,7 +16,7 @@ sets in which all others have the answer ``z``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp
+from math import exp, inf
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,8 +70,12 @@ class Blanket:
                     name, column.shape, f"of the shape {self.masses.shape}", remedy
                 )
             least = float(column.min())
-            allowed = "above 0" if name == "masses" else "not negative"
-            if least < 0 or (name == "masses" and least == 0):
+            allowed = "not negative"
+            valid = least >= 0
+            if name == "masses":
+                allowed = "above 0"
+                valid = least > 0
+            if not valid:
                 remedy = "Leave out reports that nobody's noise sends."
                 raise InputError(name, least, allowed, remedy)
         if self.mass > 1 + 1e-9:
@@ -123,8 +127,8 @@ class Blanket:
         masses = np.array([p * alpha, p * alpha, gamma]) / q
         first = q * np.array([1, 1 / p, 1])
         second = q * np.array([1 / p, 1, 1])
-        there = masses > 0
-        return cls(masses[there], first[there], second[there])
+        possible = masses > 0
+        return cls(masses[possible], first[possible], second[possible])
 
     @classmethod
     def of_budget(cls, epsilon: float, worst: float | None = None) -> Blanket:
@@ -158,19 +162,20 @@ class Blanket:
         answer; one alone gives the exact delta of data sets in which everybody else has it.
         InputError for a report that the pair can make and one of the others cannot.
         """
-        first_law = np.asarray(first, dtype=np.float64)
-        second_law = np.asarray(second, dtype=np.float64)
-        others_laws = np.atleast_2d(np.asarray(others, dtype=np.float64))
-        least = np.min(others_laws, axis=0)  # omega, the largest measure below all
-        possible = (first_law > 0) | (second_law > 0)
-        for y in np.flatnonzero((least <= 0) & possible)[:1]:
+        p_first = np.asarray(first, dtype=np.float64)
+        p_second = np.asarray(second, dtype=np.float64)
+        p_others = np.atleast_2d(np.asarray(others, dtype=np.float64))
+        least = p_others.min(axis=0)  # omega, the largest measure below all
+        possible = (p_first > 0) | (p_second > 0)
+        bare = possible & (least <= 0)
+        if bare.any():
+            y = int(np.argmax(bare))
             remedy = "Nobody hides there: no epsilon holds without a delta of its own."
             raise InputError(f"others[:, {y}]", float(least[y]), "above 0", remedy)
-        seen = least > 0
-        omega = least[seen]
-        first_ratios = first_law[seen] / omega
-        second_ratios = second_law[seen] / omega
-        return cls(omega, first_ratios, second_ratios).merged()
+        hides = least > 0
+        omega = least[hides]
+        blanket = cls(omega, p_first[hides] / omega, p_second[hides] / omega)
+        return blanket.merged()
 
     @property
     def mass(self) -> float:
@@ -180,11 +185,11 @@ class Blanket:
     @property
     def local_epsilon(self) -> float:
         """The pair's local budget, both ways, in nats; ``inf`` if only one can make a report."""
-        possible = np.maximum(self.first, self.second) > 0
+        possible = (self.first > 0) | (self.second > 0)
         first = self.first[possible]
         second = self.second[possible]
         if min(first.min(), second.min()) == 0:
-            return float("inf")
+            return inf
         losses = np.abs(np.log(first / second))
         return float(losses.max())
 
@@ -195,8 +200,7 @@ class Blanket:
     def merged(self) -> Blanket:
         """Outcomes with the same two ratios as one."""
         ratios = np.column_stack([self.first, self.second])
-        unique, output = np.unique(ratios, axis=0, return_inverse=True)
-        masses = np.bincount(output.ravel(), self.masses)
-        first = unique[:, 0]
-        second = unique[:, 1]
+        distinct, outcome = np.unique(ratios, axis=0, return_inverse=True)
+        masses = np.bincount(outcome.ravel(), self.masses)
+        first, second = distinct.T
         return Blanket(np.asarray(masses, np.float64), first, second)

@@ -23,6 +23,7 @@ from planner.laws.answers import MEAN_OF_SCORES, Number, Ordered
 from planner.limits import DENOMINATOR
 from planner.mechanisms import subset_design
 from planner.mechanisms.asking import CollectedLaw
+from planner.outsiders.shapes import extreme_weights
 
 PEOPLE = "people"
 
@@ -66,7 +67,8 @@ class FalseReports:
     @property
     def largest(self) -> int:
         """The position of what one report moves most, up or down."""
-        return int(np.argmax(np.maximum(self.up, self.down)))
+        moves = np.maximum(self.up, self.down)
+        return int(np.argmax(moves))
 
     @property
     def most(self) -> float:
@@ -78,7 +80,13 @@ class FalseReports:
 
         ``f (max_r T_a(r) - share)``: those who would have reported honestly count no more.
         """
-        return np.asarray(false_share * (self.up - share))
+        return false_share * (self.up - share)
+
+    def reports_for(self, standard_errors: Array) -> int:
+        """Fewest false reports that move something by its standard error, in the unit."""
+        moves = np.maximum(self.up, self.down)
+        needed = standard_errors / moves
+        return ceil(float(needed.min()))
 
 
 def false_reports(law: CollectedLaw) -> FalseReports | None:
@@ -108,24 +116,30 @@ def _of_supports(law: CollectedLaw) -> FalseReports:
     shape = law.shape
     levels = shape.levels
     support = np.array(shape.support(), dtype=np.float64)
-    own_chance = support[:, 0]
-    other_chance = support[:, 1]
+    a = support[:, 0]
+    b = support[:, 1]
     length = levels.dummies or 1
     if shape.name == overlap.Overlap.name:
         length = 1  # whole sets are reported, not one item of each
-    gap = (own_chance - other_chance) / length  # (a - b) / l
-    up = np.broadcast_to((1 - other_chance) / gap, len(levels.names))
-    down = np.broadcast_to(other_chance / gap, len(levels.names))
+    gap = (a - b) / length
+    # Some laws have the same chances for all levels.
+    up = np.broadcast_to((1 - b) / gap, len(levels.names))
+    down = np.broadcast_to(b / gap, len(levels.names))
     held = getattr(shape, "held", None)  # elements of one report of a set design
 
     def together(level: int, answers: int) -> float:
         supported = answers
         if held is not None:
             supported = min(answers, int(held))
-        return float(supported * up[level] - (answers - supported) * down[level])
+        others = answers - supported
+        return float(supported * up[level] - others * down[level])
 
     return FalseReports(
-        levels.names, up, down, together=together, sizes=tuple(levels.item_counts)
+        moved=levels.names,
+        up=up,
+        down=down,
+        together=together,
+        sizes=tuple(levels.item_counts),
     )
 
 
@@ -134,14 +148,10 @@ def _of_sides(law: CollectedLaw) -> FalseReports:
     shape = cast("subset_design.SidesCollected", law.shape)
     group = np.array(shape.groups)
     types = shape.output_types
+    largest, least = extreme_weights(shape)
     # What each side counts for, and how many items stand there, (types, groups, sides).
     weights = np.broadcast_to(shape.estimator, (*types.high_counts.shape, 2))
     counts = np.stack([types.low_counts, types.high_counts], axis=2)
-    is_occupied = counts > 0
-    for_largest = np.where(is_occupied, weights, -np.inf)
-    for_least = np.where(is_occupied, weights, np.inf)
-    up = for_largest.max(axis=(0, 2))
-    down = -for_least.min(axis=(0, 2))
 
     def together(level: int, answers: int) -> float:
         # Of each type: what the low side and the high one count for, and how many stand there.
@@ -158,9 +168,12 @@ def _of_sides(law: CollectedLaw) -> FalseReports:
         sums = of_better + of_rest
         return float(sums.max())
 
-    sizes = tuple(shape.levels.item_counts)
     return FalseReports(
-        shape.levels.names, up[group], down[group], together=together, sizes=sizes
+        moved=shape.levels.names,
+        up=largest[group],
+        down=-least[group],
+        together=together,
+        sizes=tuple(shape.levels.item_counts),
     )
 
 
@@ -175,23 +188,27 @@ def _of_rows(law: CollectedLaw) -> FalseReports | None:
         return None
     if asked.wanted == MEAN_OF_SCORES:
         return _extremes(("the sum of all scores",), values, "")
-    names = asked.levels.item_names()
-    ordered = [names[k] for k in asked.order[: len(values)]]
-    moves = _extremes(tuple(f"up to {name}" for name in ordered), values, PEOPLE)
+    item_names = asked.levels.item_names()
+    names = []
+    for k in asked.order[: len(values)]:
+        names.append(f"up to {item_names[k]}")
+    moves = _extremes(tuple(names), values, PEOPLE)
     if asked.no_answer:
-        *below, answering = values
-        shares = tuple(f"the share up to {name}" for name in ordered[:-1])
-        of_answering = _of_quotients(shares, np.array(below), answering, (0, 1))
-        return replace(moves, of_answering=of_answering)
+        *up_to, answering = values
+        shares = tuple(f"the share {name}" for name in names[:-1])
+        # What one report moves quotients q = S / N by, times N, is T_S(r) - q T_N(r) to first
+        # order. It is linear in q: largest at 0 or at 1.
+        at_0 = np.array(up_to)
+        quotients = np.concatenate([at_0, at_0 - answering], axis=1)
+        return replace(moves, of_answering=_extremes(shares, quotients, ""))
     if not asked.scores:
         return moves
     # Of scores s in their order T = s_d + sum_j (s_j - s_(j+1)) T_j, from shares up to answers.
     scores = np.array(asked.scores)
     steps = np.diff(scores)
-    summed = scores[-1] - steps @ values
-    score_up = float(summed.max())
-    score_down = float(-summed.min())
-    return replace(moves, score_sum=(score_up, score_down))
+    sums = scores[-1] - steps @ values
+    score_sum = (float(sums.max()), float(-sums.min()))
+    return replace(moves, score_sum=score_sum)
 
 
 def _of_number(asked: Number, shape: rows.Rows) -> FalseReports:
@@ -202,21 +219,22 @@ def _of_number(asked: Number, shape: rows.Rows) -> FalseReports:
     It is linear in ``q`` and in the honest people, so that the largest moves are beside people
     who are all alike.
     """
-    radius = (asked.upper - asked.lower) / 2
-    center = (asked.upper + asked.lower) / 2
-    on_unit, answering = _beside_honest(shape)
-    total = radius * on_unit + center * answering
-    sums = total.reshape(1, -1)
-    grid = np.linspace(asked.lower, asked.upper, asked.points)
-    # Of people who all have a number it is the mean; where next to nobody answers it is any.
-    # It moves most at one of the ends.
-    of_answers = total[:-1] - grid[:, None] * answering[:-1]
-    if_lowest = total[-1:] - asked.lower * answering[-1:]
-    if_highest = total[-1:] - asked.upper * answering[-1:]
-    shifts = np.vstack([of_answers, if_lowest, if_highest])
-    of_mean = _extremes(("the mean",), shifts.reshape(1, -1), "")
-    moves = _extremes(("the sum of all numbers",), sums, "")
-    return replace(moves, of_answering=of_mean)
+    lowest = asked.lower
+    highest = asked.upper
+    radius = (highest - lowest) / 2
+    center = (highest + lowest) / 2
+    on_unit, t_n = _beside_honest(shape)
+    t_s = radius * on_unit + center * t_n
+    # Beside people who all have one of the numbers, which then is the mean.
+    grid = np.linspace(lowest, highest, asked.points)
+    beside_number = t_s[:-1] - grid[:, None] * t_n[:-1]
+    # Where next to nobody answers the mean may be any: it moves most at one of the ends.
+    at_lowest = t_s[-1:] - lowest * t_n[-1:]
+    at_highest = t_s[-1:] - highest * t_n[-1:]
+    moves_of_mean = np.vstack([beside_number, at_lowest, at_highest])
+    of_mean = _extremes(("the mean",), moves_of_mean.reshape(1, -1), "")
+    of_sum = _extremes(("the sum of all numbers",), t_s.reshape(1, -1), "")
+    return replace(of_sum, of_answering=of_mean)
 
 
 def _beside_honest(shape: rows.Rows) -> Array:
@@ -227,38 +245,22 @@ def _beside_honest(shape: rows.Rows) -> Array:
     chance to be drawn: then a report ``y`` of block ``b`` beside those of answer ``x`` adds
     ``T(y) - E[T | x, b] + E[T | x]``.
     """
-    values = np.array(shape.values)[:, None, :]
+    t = np.array(shape.values)[:, None, :]
     law = np.array(shape.rows) / DENOMINATOR
     if not shape.blocks:
-        return np.broadcast_to(values, (len(values), *law.shape))
+        return np.broadcast_to(t, (len(t), *law.shape))
     starts = np.cumsum([0, *shape.blocks[:-1]])
-    chances = np.add.reduceat(law, starts, axis=1)  # of each block, (answers, blocks)
-    sums = np.add.reduceat(values * law, starts, axis=2)  # E[T 1{b} | x]
-    means = sums / chances  # E[T | x, b]
-    block_means = np.repeat(means, shape.blocks, axis=2)
-    total_means = sums.sum(axis=2, keepdims=True)  # E[T | x]
-    return np.asarray(values - block_means + total_means)
-
-
-def _of_quotients(
-    moved: tuple[str, ...], sums: Array, number: Array, ends: tuple[float, float]
-) -> FalseReports:
-    """What one report moves quotients ``q = S / N`` by, times ``N``, to first order.
-
-    ``T_S(r) - q T_N(r)`` for what a report adds to ``S``, a row of ``sums``, and to the ``number``
-    N of people who answer. It is linear in ``q``, whatever this is: largest at one of its ``ends``.
-    """
-    (low, high) = ends
-    at_low = sums - low * number
-    at_high = sums - high * number
-    at_ends = np.concatenate([at_low, at_high], axis=1)
-    return _extremes(moved, at_ends, "")
+    block_chances = np.add.reduceat(law, starts, axis=1)  # Pr[b | x], (answers, blocks)
+    block_sums = np.add.reduceat(t * law, starts, axis=2)  # E[T 1{b} | x]
+    block_means = block_sums / block_chances  # E[T | x, b]
+    mean = block_sums.sum(axis=2, keepdims=True)  # E[T | x]
+    return t - np.repeat(block_means, shape.blocks, axis=2) + mean
 
 
 def _of_die(law: CollectedLaw) -> FalseReports:
-    levels = law.shape.levels
-    sampling = cast("die.Die", law.shape).sampling / DENOMINATOR
-    return of_two_rounds(levels.names, levels.item_counts, sampling)
+    shape = cast("die.Die", law.shape)
+    sampling = shape.sampling / DENOMINATOR
+    return of_two_rounds(shape.levels.names, shape.levels.item_counts, sampling)
 
 
 def of_two_rounds(
@@ -271,12 +273,13 @@ def of_two_rounds(
     reports it in round two alone adds ``1 / pi_s`` people, in round one alone takes as many
     away; no two values can be reported in one round.
     """
-    moved = np.full(len(names), 1 / sampling)
+    people = 1 / sampling
+    of_each = np.full(len(names), people)
     return FalseReports(
-        tuple(names),
-        moved,
-        moved,
-        together=lambda _level, _answers: 1 / sampling,
+        moved=tuple(names),
+        up=of_each,
+        down=of_each,
+        together=lambda _level, _answers: people,
         sizes=tuple(sizes),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from math import exp, expm1, isfinite, log
+from math import exp, expm1, inf, isfinite, log
 
 import numpy as np
 
@@ -81,13 +81,15 @@ class ShuffledGuarantee(WithDataFrame):
     @property
     def pairs(self) -> tuple[tuple[str, str, float, float], ...]:
         """Names of two levels, the budget of one report seen alone, and the epsilon shuffled."""
+        levels = range(len(self.names))
         pairs = []
-        for i, j in combinations_with_replacement(range(len(self.names)), 2):
+        for i, j in combinations_with_replacement(levels, 2):
             local = float(self.local[i, j])
             epsilon = float(self.epsilons[i, j])
             if np.isnan(epsilon):  # the level has no two answers
                 continue
-            pairs.append((self.names[i], self.names[j], local, epsilon))
+            pair = (self.names[i], self.names[j], local, epsilon)
+            pairs.append(pair)
         return tuple(pairs)
 
     def columns(self) -> Columns:
@@ -95,14 +97,14 @@ class ShuffledGuarantee(WithDataFrame):
 
         ``level``, ``other``, ``local`` (nats), ``epsilon`` (proven), ``delta``, ``people``.
         """
-        pairs = self.pairs
+        levels, others, local, epsilons = zip(*self.pairs, strict=True)
         return {
-            "level": [level for level, _, _, _ in pairs],
-            "other": [other for _, other, _, _ in pairs],
-            "local": [local for _, _, local, _ in pairs],
-            "epsilon": [epsilon for _, _, _, epsilon in pairs],
-            "delta": [self.delta] * len(pairs),
-            "people": [self.people] * len(pairs),
+            "level": levels,
+            "other": others,
+            "local": local,
+            "epsilon": epsilons,
+            "delta": [self.delta] * len(levels),
+            "people": [self.people] * len(levels),
         }
 
 
@@ -136,21 +138,22 @@ def shuffled(reports: Seen, people: int, delta: float) -> ShuffledGuarantee:
     2    public    public  1.4212   0.0145
     """
     whole_number("people", people, most=MOST_PEOPLE)
-    size = len(reports.names)
-    epsilons = np.full((size, size), np.nan)
-    local = np.full((size, size), np.nan)
+    shape = (len(reports.names), len(reports.names))
+    epsilons = np.full(shape, np.nan)
+    local = np.full(shape, np.nan)
     for i, j in _pairs(reports):
         blanket = reports.blanket(i, j)
-        # Many pairs have the same blanket: bytes serve as the key of what is kept of it.
-        laws = (
-            blanket.masses.tobytes(),
-            blanket.first.tobytes(),
-            blanket.second.tobytes(),
+        epsilon = _epsilon_of_columns(
+            masses=blanket.masses.tobytes(),
+            first=blanket.first.tobytes(),
+            second=blanket.second.tobytes(),
+            delta=delta,
+            people=people,
         )
-        epsilons[i, j] = _kept(laws, delta, people)
-        epsilons[j, i] = epsilons[i, j]
+        epsilons[i, j] = epsilon
+        epsilons[j, i] = epsilon
         local[i, j] = blanket.local_epsilon
-        local[j, i] = local[i, j]
+        local[j, i] = blanket.local_epsilon
     return ShuffledGuarantee(reports.names, people, delta, epsilons, local)
 
 
@@ -230,30 +233,30 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
         raise InputError.because("blanket", reason, remedy)
     sides = _sides(blanket)
     # The theorem bounds n delta: its logarithm is looked for.
-    guess = _about(sides, log(delta) + log(people), people, local)
+    guess = _approximate(sides, log(delta) + log(people), people, local)
     if guess < 1e-9 * local and central_delta(blanket, 0.0, people).upper <= delta:
         return 0.0
-    there = central_delta(blanket, guess, people, _COARSE).upper
-    if there > 0:
+    delta_of_guess = central_delta(blanket, guess, people, _COARSE).upper
+    if delta_of_guess > 0:
         # The approximation errs by nearly the same factor nearby.
-        corrected = 2 * log(delta) - log(there)
-        guess = _about(sides, corrected + log(people), people, local)
+        corrected = 2 * log(delta) - log(delta_of_guess)
+        guess = _approximate(sides, corrected + log(people), people, local)
     # Only what a bracket proves is returned: steps above the guess grow until one is proven.
-    kept = local
     step = _EPSILON_STEP
-    while kept == local and guess * (1 + step) < local:
+    while guess * (1 + step) < local:
         epsilon = guess * (1 + step)
         if central_delta(blanket, epsilon, people, _COARSE).upper <= delta:
-            kept = epsilon
+            return epsilon
         step *= 2
-    return kept
+    return local
 
 
 def _sides(blanket: Blanket) -> list[Blanket]:
     """The blankets of both orders of the pair, or one if they are alike."""
     other = blanket.reversed()
-    rows = _sorted_outcomes(blanket)
-    if np.allclose(rows, _sorted_outcomes(other), rtol=1e-15, atol=0):
+    outcomes = _sorted_outcomes(blanket)
+    of_other = _sorted_outcomes(other)
+    if np.allclose(outcomes, of_other, rtol=1e-15, atol=0):
         return [blanket]
     return [blanket, other]
 
@@ -261,20 +264,24 @@ def _sides(blanket: Blanket) -> list[Blanket]:
 def _sorted_outcomes(blanket: Blanket) -> Array:
     """Masses and both ratios of the outcomes, in an order that does not depend on theirs."""
     order = np.lexsort((blanket.masses, blanket.second, blanket.first))
-    return np.stack([blanket.masses, blanket.first, blanket.second])[:, order]
+    outcomes = np.stack([blanket.masses, blanket.first, blanket.second])
+    return outcomes[:, order]
 
 
-def _about(sides: Sequence[Blanket], target: float, people: int, local: float) -> float:
+def _approximate(
+    sides: Sequence[Blanket], target: float, people: int, local: float
+) -> float:
     """Where an approximation of ``ln(n delta)`` falls to ``target``, by halving."""
     low = 0.0
     high = local
     for _ in range(60):
         middle = (low + high) / 2
-        sizes = []
+        larger = -inf
         for side in sides:
             values = _values(side, middle)
-            sizes.append(log_positive_part(side.masses, values, people))
-        if max(sizes) > target:  # delta falls as epsilon grows
+            log_sum = log_positive_part(side.masses, values, people)
+            larger = max(larger, log_sum)
+        if larger > target:  # delta falls as epsilon grows
             low = middle
         else:
             high = middle
@@ -288,17 +295,18 @@ def _values(blanket: Blanket, epsilon: float) -> Array:
 
     Taken apart, so that little is cancelled at a small epsilon where ``P_x`` is near ``P_x'``.
     """
-    return blanket.first - blanket.second - expm1(epsilon) * blanket.second
+    excess = expm1(epsilon) * blanket.second
+    return blanket.first - blanket.second - excess
 
 
 def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> Bracket:
     """Bracket for one order; masses are lowered, so that they stay below the laws of others."""
-    shrink = max(1.0, blanket.mass) * (1 + _ROUNDING)
-    masses = blanket.masses / shrink
+    shrinkage = max(1.0, blanket.mass) * (1 + _ROUNDING)
+    masses = blanket.masses / shrinkage
     values = _values(blanket, epsilon)
     slips = _SLIP * (np.abs(values) + blanket.first)
-    values += slips  # not below the exact ones
-    sums = positive_part(masses, values * shrink, people, accuracy)
+    raised_values = values + slips  # not below the exact ones
+    sums = positive_part(masses, raised_values * shrinkage, people, accuracy)
     # In the mean ``|W| + first`` is at most ``2 + e^epsilon``: so much did raising the values add.
     raised = 2 * _SLIP * (2 + exp(epsilon))
     # By as much, relatively, did lowering the masses of all people.
@@ -312,23 +320,29 @@ def _pairs(reports: Seen) -> list[tuple[int, int]]:
     """Pairs of levels with two different answers."""
     size = len(reports.names)
     if size > _MOST_COMPARED:
+        allowed = f"at most {_MOST_COMPARED} to compare all pairs"
         remedy = "Merge levels with nearly the same budget."
-        raise InputError(
-            "levels", size, f"at most {_MOST_COMPARED} to compare all pairs", remedy
-        )
-    kept = []
+        raise InputError("levels", size, allowed, remedy)
+    pairs = []
     for i, j in combinations_with_replacement(range(size), 2):
         if i != j or reports.sizes[i] > 1:
-            kept.append((i, j))
-    if not kept:
+            pairs.append((i, j))
+    if not pairs:
         raise InputError("answers", 1, "two or more", "One answer alone says nothing.")
-    return kept
+    return pairs
 
 
 @lru_cache(maxsize=1024)
-def _kept(laws: tuple[bytes, ...], delta: float, people: int) -> float:
-    """The central epsilon of a blanket that is given by its columns' bytes."""
-    masses = np.frombuffer(laws[0])
-    first = np.frombuffer(laws[1])
-    second = np.frombuffer(laws[2])
-    return central_epsilon(Blanket(masses, first, second), delta, people)
+def _epsilon_of_columns(
+    masses: bytes, first: bytes, second: bytes, delta: float, people: int
+) -> float:
+    """The central epsilon of a blanket that is given by its columns' bytes.
+
+    Many pairs have the same blanket, and bytes serve as the key of what is kept of it.
+    """
+    blanket = Blanket(
+        masses=np.frombuffer(masses),
+        first=np.frombuffer(first),
+        second=np.frombuffer(second),
+    )
+    return central_epsilon(blanket, delta, people)

@@ -65,19 +65,9 @@ def positive_part(
     >>> bracket.lower <= 3.979461 <= bracket.upper, bracket.width < 0.002
     (True, True)
     """
-    single = float(masses @ np.maximum(values, 0))
-    if single == 0:
+    if not (values > 0).any():
         return Bracket(0.0, 0.0)
-    # At most the sum of single draws' parts; at least that of one draw above 0 without another.
-    above = float(masses[values > 0].sum())
-    above = min(above, 1 - 1e-16)
-    below = float(masses @ np.maximum(-values, 0))
-    others = draws - 1
-    # No other draw is above 0, less what others below 0 may take off.
-    alone = single * exp(others * log1p(-above)) - others * above * below
-    lower = draws * max(0.0, alone) * (1 - 1e-12)
-    upper = draws * single * (1 + 1e-12)
-    simple = Bracket(lower, upper)
+    simple = _of_single_draws(masses, values, draws)
     if simple.width <= accuracy:
         return simple
     unit = float(np.abs(values).max())
@@ -87,6 +77,21 @@ def positive_part(
     lower = bracket.lower * unit * (1 - 1e-12)
     upper = bracket.upper * unit * (1 + 1e-12)
     return Bracket(max(lower, simple.lower), min(upper, simple.upper))
+
+
+def _of_single_draws(masses: Array, values: Array, draws: int) -> Bracket:
+    """At most the sum of single draws' parts; at least that of one above 0 without another."""
+    single = float(masses @ np.maximum(values, 0))
+    above = float(masses[values > 0].sum())  # Pr[W > 0]
+    above = min(above, 1 - 1e-16)
+    below = float(masses @ np.maximum(-values, 0))
+    others = draws - 1
+    # No other draw is above 0, less what others below 0 may take off.
+    none_above = exp(others * log1p(-above))
+    alone = single * none_above - others * above * below
+    lower = draws * max(0.0, alone) * (1 - 1e-12)
+    upper = draws * single * (1 + 1e-12)
+    return Bracket(lower, upper)
 
 
 def log_positive_part(masses: Array, values: Array, draws: int) -> float:
@@ -103,9 +108,9 @@ def log_positive_part(masses: Array, values: Array, draws: int) -> float:
     cumulant = _Cumulant(masses, values / unit, draws)
     tilt, spread = cumulant.best_tilt()
     curvature = spread**2 + 2 / tilt**2
-    at_tilt = cumulant.at(tilt) - 2 * log(tilt)
-    width = log(2 * pi * curvature) / 2
-    return at_tilt - width + log(unit)
+    exponent = cumulant.at(tilt) - 2 * log(tilt)
+    log_width = log(2 * pi * curvature) / 2
+    return exponent - log_width + log(unit)
 
 
 def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Bracket:
@@ -122,21 +127,23 @@ def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Brac
     while True:
         excess = cumulant.other_periods(tilt, period)
         cut = 1 / (pi * 0.4 * accuracy * estimate)  # T
-        points = cut * period / (2 * pi)
-        if excess > 0.05 * accuracy * estimate and points < _MOST_ANGLES:
+        angles = cut * period / (2 * pi)
+        if excess > 0.05 * accuracy * estimate and angles < _MOST_ANGLES:
             period *= 1.25
             continue
-        points = _ROW * ceil(min(points, _MOST_ANGLES) / _ROW)
+        angles = min(angles, _MOST_ANGLES)
+        points = _ROW * ceil(angles / _ROW)
         step = 2 * pi / period
         middle, floats = cumulant.inversion_sum(tilt, step, points)
         tail = 1 / (pi * step * (points - 1))
         low = middle - tail - floats - excess
         high = middle + tail + floats
-        enough = high - low <= accuracy * max(low, 0.0)
-        if enough or points == _MOST_ANGLES or high <= 0:
+        narrow = high - low <= accuracy * max(low, 0.0)
+        if narrow or points == _MOST_ANGLES or high <= 0:
             break
         # It was too large: the next cut is from what was just computed.
-        estimate = min(estimate / 2, max(middle, estimate / 64))
+        next_estimate = max(middle, estimate / 64)
+        estimate = min(estimate / 2, next_estimate)
     exponent = cumulant.at(tilt)
     slip = cumulant.slip(tilt)
     lower = max(0.0, low) * exp(exponent - slip)
@@ -155,7 +162,8 @@ class _Cumulant:
     def at(self, tilt: float) -> float:
         """``n log M(tilt)``; ``inf`` where it overflows."""
         with np.errstate(over="ignore"):
-            gain = float(self.masses @ np.expm1(tilt * self.values))
+            gains = np.expm1(tilt * self.values)
+            gain = float(self.masses @ gains)
         if gain <= -1:
             return -inf
         return self.draws * float(np.log1p(gain))
@@ -163,24 +171,26 @@ class _Cumulant:
     def slip(self, tilt: float) -> float:
         """What floats may err in ``n log M(tilt)``."""
         gains = self.masses * np.expm1(tilt * self.values)
-        level = 1 + float(gains.sum())  # M(tilt)
-        moved = float(np.abs(gains).sum()) / level
-        return _ULPS * _UNIT * (1 + self.draws * moved)
+        moment = 1 + float(gains.sum())  # M(tilt)
+        added = float(np.abs(gains).sum())
+        relative = added / moment
+        return _ULPS * _UNIT * (1 + self.draws * relative)
 
     def moments(self, tilt: float) -> tuple[float, float]:
         """Mean and variance of the tilted sum."""
         exponents = tilt * self.values
         # All weights are divided by that of the largest exponent, 0 among them, against overflow.
-        top = max(0.0, float(exponents.max()))
-        weights = self.masses * np.exp(exponents - top)
+        largest = max(0.0, float(exponents.max()))
+        weights = self.masses * np.exp(exponents - largest)
         # The rest of the mass is at the value 0, whose exponent is 0.
-        mass_at_zero = max(0.0, 1 - float(self.masses.sum()))
-        rest = mass_at_zero * exp(-top)
-        total = rest + float(weights.sum())
+        mass_at_0 = max(0.0, 1 - float(self.masses.sum()))
+        weight_of_0 = mass_at_0 * exp(-largest)
+        total = weight_of_0 + float(weights.sum())
         mean = float(weights @ self.values) / total
         deviations = self.values - mean
-        square = float(weights @ deviations**2) + rest * mean**2
-        return self.draws * mean, self.draws * square / total
+        squares = float(weights @ deviations**2)
+        squares += weight_of_0 * mean**2
+        return self.draws * mean, self.draws * squares / total
 
     def best_tilt(self) -> tuple[float, float]:
         """The tilt that makes ``M(t)^n / t^2`` smallest, and the tilted sum's spread.
@@ -226,9 +236,11 @@ class _Cumulant:
         r = exp(-2 * h)
         series = h / (1 - r) + 2 * h * r / (1 - r) ** 2
         inside = exp(-h) * series / tilt
-        outside = 1 / (exp(1) * tilt) + 1 / (period * tilt**2)
-        elsewhere = self._beyond(tilt, -period / 2) + self._beyond(tilt, period)
-        return inside + outside * elsewhere
+        largest = 1 / (exp(1) * tilt)
+        integral = 1 / (period * tilt**2)
+        below = self._beyond(tilt, -period / 2)
+        above = self._beyond(tilt, period)
+        return inside + (largest + integral) * (below + above)
 
     def _beyond(self, tilt: float, limit: float) -> float:
         """Chernoff's bound of ``P_lam[S > s]`` for a limit ``s``, or ``< s`` if it is negative.
@@ -236,14 +248,16 @@ class _Cumulant:
         The smallest over some changes ``c`` of the tilt, each of which is a bound, of
         ``M(lam + c)^n / M(lam)^n e^(-c s)``; 1 is one, too.
         """
-        start = self.at(tilt)
-        variance = self.moments(tilt)[1]
+        at_tilt = self.at(tilt)
+        _, variance = self.moments(tilt)
         # Around the change s / variance, which is the best one if S is normal.
-        changes = limit / variance * 2.0 ** np.arange(-8, 4)
-        exponent = 0.0
+        factors = 2.0 ** np.arange(-8, 4)
+        changes = limit / variance * factors
+        least = 0.0
         for change in changes.tolist():
-            exponent = min(exponent, self.at(tilt + change) - start - change * limit)
-        return exp(exponent)
+            exponent = self.at(tilt + change) - at_tilt - change * limit
+            least = min(least, exponent)
+        return exp(least)
 
     def inversion_sum(
         self, tilt: float, step: float, points: int
@@ -258,36 +272,40 @@ class _Cumulant:
         in place of a sine for every point and value. Points ``j`` and ``-j`` have conjugate terms,
         and the point 0 the term ``1 / lam^2``.
         """
-        grown = self.masses * np.exp(tilt * self.values)
-        real_shift = self.masses * np.expm1(tilt * self.values)
-        level = 1 + float(real_shift.sum())  # M(tilt)
-        size = float(grown.sum() + self.masses.sum()) / level
-        reach = float(grown @ np.abs(self.values)) / level
+        n = self.draws
+        gains = self.masses * np.expm1(tilt * self.values)
+        moment = 1 + float(gains.sum())  # M(lam)
+        tilted = self.masses * np.exp(tilt * self.values)
+        shares = tilted / moment
+        # |M(lam + i theta) / M(lam) - 1| is at most the slope times theta, and at most that.
+        slope = float(tilted @ np.abs(self.values)) / moment
+        most = float(tilted.sum() + self.masses.sum()) / moment + 1
         total = -1 / tilt**2  # as the point 0 is counted twice below
         error = 0.0
-        share = grown / level
-        steps = np.arange(_ROW)
-        near = np.expm1(1j * step * np.multiply.outer(steps, self.values))
+        offsets = np.arange(_ROW)
+        turns_in_row = np.multiply.outer(offsets, self.values)
+        in_row = np.expm1(1j * step * turns_in_row)  # e^(ib) - 1
         for start in range(0, points, _POINT_BLOCK):
             end = min(start + _POINT_BLOCK, points)
-            begin = step * np.arange(start, end, _ROW)
-            theta = begin[:, None] + step * steps
-            far = np.expm1(1j * np.multiply.outer(begin, self.values))
+            begins = step * np.arange(start, end, _ROW)
+            theta = begins[:, None] + step * offsets
+            turns = np.multiply.outer(begins, self.values)
+            of_row = np.expm1(1j * turns)  # e^(ia) - 1
             # M(lam + i theta) / M(lam) - 1, without cancellation where theta is small
-            moved = (share * far) @ (1 + near).T + near @ share
-            real = moved.real
-            imaginary = moved.imag
-            # |1 + z|^2 - 1 of this z, whose logarithm is half of that of the modulus.
-            modulus = real * (2 + real) + imaginary**2
-            modulus = np.maximum(modulus, -1 + 1e-300)
-            height = np.exp(self.draws / 2 * np.log1p(modulus))
-            phase = self.draws * np.arctan2(imaginary, 1 + real)
-            inverse_transform = (tilt + 1j * theta) ** 2  # 1 / that of s+
-            terms = height * np.exp(1j * phase) / inverse_transform
+            z = (shares * of_row) @ (1 + in_row).T + in_row @ shares
+            real = z.real
+            imaginary = z.imag
+            # |1 + z|^2 - 1, of which the modulus of 1 + z has half the logarithm.
+            square = real * (2 + real) + imaginary**2
+            square = np.maximum(square, -1 + 1e-300)
+            height = np.exp(n / 2 * np.log1p(square))
+            phase = n * np.arctan2(imaginary, 1 + real)
+            denominator = (tilt + 1j * theta) ** 2
+            terms = height * np.exp(1j * phase) / denominator
             total += 2 * float(terms.real.sum())
             # The n-th power makes of a relative error of M one that is n times as large.
-            moved_most = np.minimum(reach * theta, size + 1)
-            slips = _ULPS * _UNIT * (4 + self.draws * moved_most + 1)
+            moved = np.minimum(slope * theta, most)
+            slips = _ULPS * _UNIT * (4 + n * moved + 1)
             slips = np.minimum(slips, 2.0)  # no two terms of this height differ by more
             errors = slips / (tilt**2 + theta**2)
             error += 2 * float(errors.sum())

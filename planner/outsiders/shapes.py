@@ -87,21 +87,25 @@ class Seen:
         if prior is None:
             chances = np.full(items, 1 / items)
         else:
-            chances = number_column("prior", prior)
-        if (
-            chances.shape != (items,)
-            or chances.min() < 0
-            or abs(float(chances.sum()) - 1) > 1e-9
-        ):
-            allowed = f"{items} probabilities that add up to 1"
-            remedy = "Divide the numbers of people by their total; 0 for an answer that nobody has."
-            raise InputError("prior", chances, allowed, remedy)
+            chances = _probabilities(prior, items)
         sent = self.success(chances)
         if not size:
             return Guess(sent, float(chances.max()))
         # A wrong guess is right for another answer of the set with this chance.
         by_luck = (size - 1) / max(items - 1, 1)
-        return Guess(sent + (1 - sent) * by_luck, size / items)
+        success = sent + (1 - sent) * by_luck
+        return Guess(success, size / items)
+
+
+def _probabilities(prior: ArrayLike, items: int) -> Array:
+    """A belief as numbers; InputError unless they are probabilities of so many answers."""
+    chances = number_column("prior", prior)
+    total = float(chances.sum())
+    if chances.shape != (items,) or chances.min() < 0 or abs(total - 1) > 1e-9:
+        allowed = f"{items} probabilities that add up to 1"
+        remedy = "Divide the numbers of people by their total; 0 for an answer that nobody has."
+        raise InputError("prior", chances, allowed, remedy)
+    return chances
 
 
 def of_policy(policy: PrivacyPolicy) -> Seen:
@@ -179,19 +183,21 @@ def _of_bits(law: bits.Bits) -> Seen:
     no two sets are told apart better than the worst pair of items.
     """
     levels = law.levels
-    counts = list(law.levels.item_counts)
+    counts = list(levels.item_counts)
     counts[levels.dummy_level] += levels.dummies
     a = np.array(law.a) / DENOMINATOR
     b = np.array(law.b) / DENOMINATOR
     # Another's report differs from "no item" in its own bit alone, which is less often 0: it has
     # at least this share of that law.
-    hidden_share = np.min((1 - a) / (1 - b))
+    unset_ratios = (1 - a) / (1 - b)
+    hidden_share = unset_ratios.min()
 
     def blanket(first: int, second: int) -> Blanket:
         has_first = _two_bits(a[first], b[second])
         has_second = _two_bits(b[first], a[second])
         has_neither = _two_bits(b[first], b[second])
-        return Blanket.from_laws(has_first, has_second, [has_neither * hidden_share])
+        omega = has_neither * hidden_share
+        return Blanket.from_laws(has_first, has_second, omega)
 
     def success(prior: Array) -> float:
         """The probability that the best guess from independent bits is right, in ``O(m log m)``.
@@ -209,21 +215,21 @@ def _of_bits(law: bits.Bits) -> Seen:
         falling = np.argsort(-v, kind="stable")
         decisive = falling[v[falling] > least]
         b_decisive = b_item[decisive]
+        v_decisive = v[decisive]
         # none_before[k]: the chance that no bit before the k-th decisive one is set.
         none_set = np.cumprod(1 - b_decisive)
-        none_before = np.concatenate([[1.0], none_set])
-        by_bit = (b_decisive * v[decisive]) @ none_before[:-1]
+        none_before = np.append(1.0, none_set)
+        by_bit = (b_decisive * v_decisive) @ none_before[:-1]
         return float(by_bit + least * none_before[-1])
 
-    reach = _reach_of_two(a, b, levels.dummies or 1)
     return Seen(
-        levels.names,
-        tuple(counts),
-        blanket,
-        levels.total,
-        success,
-        reach,
-        levels.dummies,
+        names=levels.names,
+        sizes=tuple(counts),
+        blanket=blanket,
+        answers=levels.total,
+        success=success,
+        reach=_reach_of_two(a, b, levels.dummies or 1),
+        set_size=levels.dummies,
     )
 
 
@@ -235,10 +241,7 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
     pair are the types with the sides of ``x`` and ``x'``: four a type.
     """
     groups = np.array(law.groups)
-    level_names = [list[str]() for _ in law.counts]
-    for name, group in zip(law.levels.names, law.groups, strict=True):
-        level_names[group].append(name)  # levels that differ in name alone are one
-    names = tuple(map(_some_names, level_names))
+    names = _names_of_groups(law)
     types = law.output_types
     sizes = law.counts
     likelihoods = (types.low, types.high)
@@ -264,22 +267,22 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
                 room = room - int(left == right)
                 others = others - 1
             # The share of a type's splits in which the pair stands on these sides.
-            share = counts[left][:, first] / sizes[first]
-            share = share * np.maximum(room, 0)
-            share = share / others
-            there = (share > 0) & (hiding > 0)
+            share_of_first = counts[left][:, first] / sizes[first]
+            share = share_of_first * np.maximum(room, 0) / others
+            possible = (share > 0) & (hiding > 0)
             mass = types.weights * hiding * share
-            masses.append(mass[there])
-            hidden = hiding[there]
+            masses.append(mass[possible])
+            omega = hiding[possible]
             of_first = likelihoods[left][:, first]
             of_second = likelihoods[right][:, second]
-            first_ratios.append(of_first[there] / hidden)
-            second_ratios.append(of_second[there] / hidden)
-        return Blanket(
-            np.concatenate(masses),
-            np.concatenate(first_ratios),
-            np.concatenate(second_ratios),
-        ).merged()
+            first_ratios.append(of_first[possible] / omega)
+            second_ratios.append(of_second[possible] / omega)
+        outcomes = Blanket(
+            masses=np.concatenate(masses),
+            first=np.concatenate(first_ratios),
+            second=np.concatenate(second_ratios),
+        )
+        return outcomes.merged()
 
     level_of = np.repeat(groups, law.levels.item_counts)
 
@@ -298,21 +301,36 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
             for i, chances in enumerate(falling):
                 low = types.low[o, i]
                 high = types.high[o, i]
-                likeliest.append(
-                    _likeliest(chances, low, high, types.high_counts[o, i])
-                )
+                high_count = types.high_counts[o, i]
+                likeliest.append(_likeliest(chances, low, high, high_count))
             total += weight * _mean_of_largest(likeliest)
         return total
 
-    reach = _reach_of_sides(law)[groups]
-    return Seen(names, sizes, blanket, level_of.size, success, reach)
+    largest, least = extreme_weights(law)
+    # In place of an honest report of somebody who has the item, or not: 1 or 0 on average.
+    reach = np.maximum(largest, 1 - least)
+    return Seen(
+        names=names,
+        sizes=sizes,
+        blanket=blanket,
+        answers=level_of.size,
+        success=success,
+        reach=reach[groups],
+    )
 
 
-def _reach_of_sides(law: subset_design.SidesCollected) -> Array:
-    """The most people by which a false report moves the count of an item, by group.
+def _names_of_groups(law: subset_design.SidesCollected) -> tuple[str, ...]:
+    """Names of what are levels here: levels that differ in name alone are one."""
+    names = [list[str]() for _ in law.counts]
+    for name, group in zip(law.levels.names, law.groups, strict=True):
+        names[group].append(name)
+    return tuple(map(_some_names, names))
 
-    It adds at most the largest number of a side on which the item may stand, or takes the smallest,
-    in place of an honest report of somebody who has the item, or not: 1 or 0 on average.
+
+def extreme_weights(law: subset_design.SidesCollected) -> tuple[Array, Array]:
+    """The most and the least that a report adds to the count of an item, by group.
+
+    They are the largest and the smallest number of a side on which the item may stand.
     """
     types = law.output_types
     on_side = np.stack([types.low_counts, types.high_counts], axis=2)
@@ -320,9 +338,7 @@ def _reach_of_sides(law: subset_design.SidesCollected) -> Array:
     # A side on which no item stands is left out of the largest and of the least.
     for_largest = np.where(is_occupied, law.estimator, -np.inf)
     for_least = np.where(is_occupied, law.estimator, np.inf)
-    largest = for_largest.max(axis=(0, 2))
-    least = for_least.min(axis=(0, 2))
-    return np.maximum(largest, 1 - least)
+    return for_largest.max(axis=(0, 2)), for_least.min(axis=(0, 2))
 
 
 def _of_hash(law: hashing.Hash) -> Seen:
@@ -341,11 +357,15 @@ def _of_hash(law: hashing.Hash) -> Seen:
     p = float(law.support()[0][0])
     q = (1 - p) / (g - 1)
     # Outcomes: the value of the first answer, that of the second, any third value.
+    outcomes = 3 if g > 2 else 2
     masses = np.array([q, q, q * (g - 2)])
     first_ratios = np.array([p / q, 1.0, 1.0])
     second_ratios = np.array([1.0, p / q, 1.0])
-    there = masses > 0
-    alike = Blanket(masses[there], first_ratios[there], second_ratios[there])
+    of_any_pair = Blanket(
+        masses=masses[:outcomes],
+        first=first_ratios[:outcomes],
+        second=second_ratios[:outcomes],
+    )
 
     def success(prior: Array) -> float:
         """The likeliest item of the reported value is guessed, or the likeliest of all.
@@ -356,29 +376,28 @@ def _of_hash(law: hashing.Hash) -> Seen:
         """
         falling = np.sort(prior)[::-1]
         least = q * float(prior.max())  # L
-        first_of_value = (1 - 1 / g) ** np.arange(prior.size)
-        empty_values = g * (1 - 1 / g) ** prior.size
+        other_value = 1 - 1 / g
+        first_of_value = other_value ** np.arange(prior.size)
+        empty_values = g * other_value**prior.size
         by_item = first_of_value @ np.maximum(p * falling, least)
         return float(by_item + empty_values * least)
 
     reach = _reach_of_two(np.array([p]), np.array([1 / g]))
-    reach = np.repeat(reach, len(levels.names))
-    size = levels.total
     return Seen(
         names=("any answer",),
-        sizes=(size,),
-        blanket=lambda _, __: alike,
-        answers=size,
+        sizes=(levels.total,),
+        blanket=lambda _, __: of_any_pair,
+        answers=levels.total,
         success=success,
-        reach=reach,
+        reach=np.repeat(reach, len(levels.names)),
     )
 
 
 def _of_overlap(law: overlap.Overlap) -> Seen:
     """Any two sets are told apart by at most ``cap``, whatever they hold."""
-    names = law.levels.names
-    counts = law.levels.item_counts
-    any_two = PrivacyPolicy([law.cap] * len(names), counts, names=names)
+    levels = law.levels
+    budgets = [law.cap] * len(levels.names)
+    any_two = PrivacyPolicy(budgets, levels.item_counts, names=levels.names)
     return of_policy(any_two)
 
 
@@ -400,7 +419,9 @@ _SEEN: dict[str, Callable[..., Seen]] = {
 
 def _two_bits(p: float, q: float) -> Array:
     """The law of two independent bits that are set with chances ``p`` and ``q``: 00, 01, 10, 11."""
-    return np.multiply.outer([1 - p, p], [1 - q, q]).ravel()
+    left = [1 - p, p]
+    right = [1 - q, q]
+    return np.multiply.outer(left, right).ravel()
 
 
 def _some_names(names: list[str]) -> str:
@@ -436,11 +457,12 @@ def _likeliest(
     if high_count == 0:
         return np.array([least]), np.ones(1)
     # The first high item is at one of these positions: later, too few items would follow.
-    position = np.arange(items - high_count + 1)
-    later = np.cumprod(1 - high_count / (items - position))
-    values = np.maximum(high * prior[: position.size], least)
+    positions = np.arange(items - high_count + 1)
+    stays_low = 1 - high_count / (items - positions)
+    all_low = np.cumprod(stays_low)
+    values = np.maximum(high * prior[: positions.size], least)
     # Not above the k-th value: nobody before it is on the high side.
-    at_most = np.concatenate([[1.0], later[:-1]])
+    at_most = np.append(1.0, all_low[:-1])
     return values[::-1], at_most[::-1]
 
 
@@ -451,8 +473,8 @@ def _mean_of_largest(columns: list[tuple[Array, Array]]) -> float:
     # The largest is at most a value if all are: their distribution functions multiply.
     at_most = np.ones(values.size)
     for column, distribution in columns:
-        position = np.searchsorted(column, values, side="right")
-        from_zero = np.concatenate([[0.0], distribution])
-        at_most *= from_zero[position]
+        numbers_below = np.searchsorted(column, values, side="right")
+        from_0 = np.append(0.0, distribution)
+        at_most *= from_0[numbers_below]
     chances = np.diff(at_most, prepend=0.0)
     return float(values @ chances)
