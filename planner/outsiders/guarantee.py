@@ -99,10 +99,10 @@ class ShuffledGuarantee(WithDataFrame):
         """
         levels, others, local, epsilons = zip(*self.pairs, strict=True)
         return {
-            "level": levels,
-            "other": others,
-            "local": local,
-            "epsilon": epsilons,
+            "level": list(levels),
+            "other": list(others),
+            "local": list(local),
+            "epsilon": list(epsilons),
             "delta": [self.delta] * len(levels),
             "people": [self.people] * len(levels),
         }

@@ -21,8 +21,8 @@ from statistics import NormalDist
 import numpy as np
 
 from planner.arguments import finite, whole_number
-from planner.arrays import Whole
-from planner.deployment.bulk import anchor_columns, answers_of, column_of
+from planner.arrays import Array, Whole
+from planner.deployment.bulk import column_of
 from planner.deployment.client.client import Report
 from planner.deployment.collecting.engines import counter as counter_of
 from planner.deployment.collecting.reports import read_line, rows_of
@@ -50,12 +50,12 @@ _AUDIT_BYTES = 2**24  # of lines from one start
 # longer and find hardly more.
 _HONEST = 4  # times as many reports are drawn from the integers
 _REPEATED = 2000  # reports of each answer that are asked for again
-# A two-sided normal chance of 0.3 per cent: far above what any single one of the tests
-# may err by.
-_PLAINLY = 3.0  # standard errors that no test takes for a fault
+# A two-sided normal chance of 0.3 per cent: far above what any single one of the tests may err by.
+_PLAINLY = 3.0  # standard errors up to which no test takes a share for a fault
+_ID_BITS = 64  # of the id of a report
 _MOST_ASKED = 50  # answers of a file
 _MOST_TRIED = 100  # cells of an answer, the farthest first
-_Shares = tuple[Whole, Whole]  # of so many reports, so many
+_Shares = tuple[Whole, Whole]  # reports that have something, and all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,11 @@ class Audit:
     def summary(self) -> str:
         """What no audit sees, and the verdict."""
         number = len(self.faults)
-        verdict = (
-            f"{number} fault{'s' * (number > 1)} found" if number else "No fault found"
-        )
+        verdict = "No fault found"
+        if number == 1:
+            verdict = "1 fault found"
+        elif number > 1:
+            verdict = f"{number} faults found"
         return (
             f"{UNSEEN} {verdict} in {self.reports:,} reports of each of {len(self.answers)} "
             f"answers; a chance that is off by {self.visible:.2g} is found 9 times of 10, "
@@ -140,19 +142,20 @@ def audit_client(
     if not 0.99 <= finite("confidence", confidence) < 1:
         remedy = "Write 99.9 % as 0.999."
         raise InputError("confidence", confidence, "at least 0.99, below 1", remedy)
-    run = _Attempt(parameters, question, list(answers))
+    attempt = _Attempt(parameters, question, list(answers))
     # In random order, so that a client cannot tell the answers by their place.
-    order = rng.permuted(np.repeat(np.arange(len(run.asked)), reports))
-    block = max(1, _AUDIT_BYTES // run.longest)
-    # The same answers to two starts: equal reports show a seed that is fixed.
-    again = order[: min(block, _REPEATED * len(run.asked))]
+    positions = np.arange(len(attempt.asked))
+    order = rng.permuted(np.repeat(positions, reports))
+    block = max(1, _AUDIT_BYTES // attempt.longest)
+    # The same answers in the same order to two starts: equal reports show a seed that is fixed.
+    again = order[: min(block, _REPEATED * len(attempt.asked))]
     try:
-        # The same order to two starts: line by line, equal reports then show a restart
-        # from the same state.
-        run.repeats(run.count(box, again), run.read(box, again)[0], again)
+        first = attempt.count(box, again)
+        second, _ = attempt.read(box, again)
+        attempt.repeats(first, second, again)
         for start in range(again.size, order.size, block):
-            run.count(box, order[start : start + block])
-        faults, tests, visible = run.judged(1 - confidence)
+            attempt.count(box, order[start : start + block])
+        faults, tests, visible = attempt.judged(1 - confidence)
     except _Malformed as fault:
         # A line that is not a report's own form ends the audit: what can be hidden in
         # it needs no statistics.
@@ -160,7 +163,13 @@ def audit_client(
         tests = 0
         visible = 1.0
     return Audit(
-        run.name, tuple(run.asked), reports, faults, visible, tests, confidence
+        question=attempt.name,
+        answers=tuple(attempt.asked),
+        reports=reports,
+        faults=faults,
+        visible=visible,
+        tests=tests,
+        confidence=confidence,
     )
 
 
@@ -216,12 +225,13 @@ class _Attempt:
         self._ids = set[str]()
         self._asked_of = 0
         answers = len(self.asked)
-        features = len(self._features(self._drawn(self._codes)))
+        features = self._features(self._drawn(self._codes))
+        shape = (answers, len(features))
         # Of each answer how many reports have each bit and cell, the client's and honest ones.
-        self._seen = np.zeros((answers, features), np.int64)
-        self._honest = np.zeros((answers, features), np.int64)
-        self._id_bits = np.zeros((answers, 64), np.int64)
-        self._users = np.zeros((answers, 1), np.int64)
+        self._seen = np.zeros(shape, np.int64)
+        self._honest = np.zeros(shape, np.int64)
+        self._id_bits = np.zeros((answers, _ID_BITS), np.int64)
+        self._reports = np.zeros((answers, 1), np.int64)
         # How many pairs of two starts agree, and how many pairs there are.
         self._agreeing = np.zeros(2, np.int64)
         self._honest_agreeing = np.zeros(2, np.int64)
@@ -245,20 +255,21 @@ class _Attempt:
         """The reports of one start, counted beside honest ones."""
         rows, ids = self.read(box, order)
         for x, code in enumerate(self._codes):
-            mine = order == x
+            of_answer = order == x
             try:
-                self._seen[x] += self._features(rows[mine])
+                self._seen[x] += self._features(rows[of_answer])
             except InputError as error:
                 fault = f"No client as promised reports so: {error.reason}."
                 raise _Malformed(fault) from error
             # Ids must be independent of answers: one bit that leans with the answer
             # betrays it, however well the report hides it.
-            self._id_bits[x] += _ones(ids[mine])
-            self._users[x] += mine.sum()
-            # As many at a time as the client's own, so that honest reports need no more
-            # memory.
+            self._id_bits[x] += _ones(ids[of_answer])
+            reports = int(of_answer.sum())
+            self._reports[x] += reports
+            # As many at a time as the client's own, so that honest reports need no more memory.
             for _ in range(_HONEST):
-                self._honest[x] += self._features(self._drawn([code] * int(mine.sum())))
+                honest = self._drawn([code] * reports)
+                self._honest[x] += self._features(honest)
         return rows
 
     def repeats(self, first: Reports, second: Reports, order: Whole) -> None:
@@ -272,44 +283,48 @@ class _Attempt:
 
     def judged(self, error: float) -> tuple[tuple[str, ...], int, float]:
         """Faults, number of tests, and the deviation of a chance that is found."""
-        # Each may err by its part of the whole error (Bonferroni).
-        # By the union bound the chance of any false alarm is at most the sum of the
-        # tests' own, whatever their dependence.
+        # Each may err by its part of the whole error: the chance of any false alarm is at most
+        # the sum of the tests' own, whatever their dependence (Bonferroni).
         tests = self._seen.size + self._id_bits.size + 2
-        error /= tests
-        n = self._users
-        honest_n = _HONEST * n
+        error_of_test = error / tests
+        n = self._reports
         seen = (self._seen, n)
-        faults = self._strange("a bit or cell", seen, (self._honest, honest_n), error)
-        # Bits of an answer's ids against those of all others: ids depend on no answer.
-        # Not against one half: a client may make ids in another way than by fair bits,
-        # as long as they say nothing of the answer.
-        id_bits_of_others = self._id_bits.sum(axis=0) - self._id_bits
-        others = (id_bits_of_others, n.sum() - n)
-        faults += self._strange("a bit of the id", (self._id_bits, n), others, error)
-        same, pairs = self._agreeing.tolist()
-        by_chance, honest_pairs = self._honest_agreeing.tolist()
-        # Fewer repeats than by chance are no fault of a seed; only more are.
-        more_often = same / pairs > by_chance / honest_pairs
-        if more_often and fisher_p_value(same, pairs, by_chance, honest_pairs) < error:
+        honest = (self._honest, _HONEST * n)
+        faults = self._strange("a bit or cell", seen, honest, error_of_test)
+        # Bits of an answer's ids against those of all others, not against one half: a client may
+        # make ids in another way than by fair bits, as long as they say nothing of the answer.
+        id_bits = (self._id_bits, n)
+        of_others = (self._id_bits.sum(axis=0) - self._id_bits, n.sum() - n)
+        faults += self._strange("a bit of the id", id_bits, of_others, error_of_test)
+        if self._repeats_too_often(error_of_test):
             fault = (
                 "Reports repeat after a restart: the seed is fixed, they hide nothing."
             )
             faults.append(fault)
-        # No test: among a million ids of 64 random bits a repeat has a chance below 1
-        # in 10^7.
+        # No test: among a million ids of 64 random bits a repeat has a chance below 1 in 10^7.
         if len(self._ids) < self._asked_of:
             faults.append("Ids repeat: a collector counts but one of such reports.")
-        share = self._honest / honest_n
-        # Of the difference of the client's share and the honest one, which has more reports.
-        # The worst cell's, with the honest share in place of the true one; the honest
-        # reports' own variance adds a quarter of it.
-        variance = float((share * (1 - share) / n).max()) * (1 + 1 / _HONEST)
-        spread = sqrt(variance)
-        # A deviation is found with probability 0.9 if it exceeds both quantiles, in
-        # standard errors.
-        reach = NormalDist().inv_cdf(0.9) - NormalDist().inv_cdf(error / 2)
-        return tuple(faults), tests, spread * reach
+        return tuple(faults), tests, self._visible(error_of_test)
+
+    def _repeats_too_often(self, error: float) -> bool:
+        """Whether more reports agree after a restart than honest ones do by chance."""
+        same, pairs = self._agreeing.tolist()
+        by_chance, honest_pairs = self._honest_agreeing.tolist()
+        if same / pairs <= by_chance / honest_pairs:
+            return False
+        return fisher_p_value(same, pairs, by_chance, honest_pairs) < error
+
+    def _visible(self, error: float) -> float:
+        """The deviation of a chance, in the worst cell, that a test finds with probability 0.9."""
+        share = self._honest / (_HONEST * self._reports)
+        # Of the client's share, with the honest one in place of the true one; the variance of the
+        # honest reports, of which there are more, adds a quarter.
+        of_client = share * (1 - share) / self._reports
+        variance = float(of_client.max()) * (1 + 1 / _HONEST)
+        # It is found if it exceeds both quantiles, in standard errors.
+        normal = NormalDist()
+        reach = normal.inv_cdf(0.9) - normal.inv_cdf(error / 2)
+        return sqrt(variance) * reach
 
     def _parsed(self, line: bytes, number: int) -> Report:
         """The report of a line that is what a collector counts, byte for byte."""
@@ -325,12 +340,14 @@ class _Attempt:
 
     def _drawn(self, codes: Sequence[Code]) -> Reports:
         """Honest reports of some answers."""
-        return self._law.draw_many(codes, system_words())[0]
+        reports, *_ = self._law.draw_many(codes, system_words())
+        return reports
 
     def _features(self, rows: Reports) -> Whole:
         """How many reports have each bit and cell; the same of those with an odd number of ones."""
         # Chances of single bits do not show how bits depend on each other; odd reports do.
-        odd = np.bitwise_count(rows).sum(axis=1) % 2 == 1
+        numbers_of_ones = np.bitwise_count(rows).sum(axis=1)
+        odd = numbers_of_ones % 2 == 1
         # The number of odd reports is a feature of its own: it may be off where every
         # bit and cell keeps its chance.
         features = [np.array([odd.sum()])]
@@ -346,28 +363,22 @@ class _Attempt:
         self, what: str, seen: _Shares, honest: _Shares, error: float
     ) -> list[str]:
         """Answers of which some cells are too far from the honest ones, the farthest named."""
-        (ones, n) = seen
-        (other, m) = honest
-        # Normal scores say which cells to test; among these Fisher's exact test decides.
-        share = (ones + other) / (n + m)
-        # The bound keeps a cell that is never or always set from dividing by zero; its
-        # distance is 0 then.
-        spread = np.sqrt(np.maximum(share * (1 - share), 1e-300) * (1 / n + 1 / m))
-        far = np.abs(ones / n - other / m) / spread
+        ones, n = seen
+        honest_ones, m = honest
+        scores = _normal_scores(seen, honest)
         faults = []
         for x, answer in enumerate(self.asked):
-            # The exact test takes far longer than the score, so that only the farthest
-            # cells are given to it, and none that are near. Leaving cells out adds no
-            # false alarm.
-            for cell in np.argsort(-far[x], kind="stable")[:_MOST_TRIED]:
-                if far[x, cell] <= _PLAINLY:
-                    break
+            draws = int(n[x, 0])
+            honest_draws = int(m[x, 0])
+            # Normal scores say which cells to test; among these Fisher's exact test decides. It
+            # takes far longer, so that only the farthest cells are given to it. Leaving cells out
+            # adds no false alarm.
+            farthest = np.argsort(-scores[x], kind="stable")
+            for cell in farthest[:_MOST_TRIED]:
                 hits = int(ones[x, cell])
-                draws = int(n[x, 0])
-                honest_hits = int(other[x, cell])
-                honest_draws = int(m[x, 0])
+                honest_hits = int(honest_ones[x, cell])
                 chance = fisher_p_value(hits, draws, honest_hits, honest_draws)
-                if chance < error:
+                if scores[x, cell] > _PLAINLY and chance < error:
                     honest_share = f"{honest_hits / honest_draws:.6g}"
                     shares = f"{hits / draws:.6g} of its reports, not {honest_share}"
                     faults.append(f"Answer {answer!r}: {what} is set in {shares}.")
@@ -377,9 +388,21 @@ class _Attempt:
 
 def _different(answers: Iterable[Answer]) -> list[Answer]:
     """Each answer once, in their order; lists among them, which nothing hashes."""
-    # By their text, in which 1, 1.0 and True differ, although Python takes them for
-    # equal.
-    return list({repr(answer): answer for answer in answers}.values())
+    # By their text, in which 1, 1.0 and True differ, although Python takes them for equal.
+    by_text = {repr(answer): answer for answer in answers}
+    return list(by_text.values())
+
+
+def _normal_scores(first: _Shares, second: _Shares) -> Array:
+    """How far two shares of each cell are apart, in standard errors of one probability."""
+    ones, n = first
+    others, m = second
+    share = (ones + others) / (n + m)
+    # The bound keeps a cell that is never or always set from dividing by zero; its distance is 0.
+    variance = np.maximum(share * (1 - share), 1e-300)
+    spread = np.sqrt(variance * (1 / n + 1 / m))
+    distance = np.abs(ones / n - others / m)
+    return np.asarray(distance / spread)
 
 
 def _agreeing(first: Reports, second: Reports) -> Whole:
@@ -403,4 +426,5 @@ def fisher_p_value(hits: int, draws: int, others: int, other_draws: int) -> floa
     law = hypergeom(draws + other_draws, hits + others, draws)
     # Twice the smaller tail, at most 1: the common way to two sides, which never errs
     # more often than stated.
-    return min(1.0, 2 * float(min(law.cdf(hits), law.sf(hits - 1))))
+    smaller = min(law.cdf(hits), law.sf(hits - 1))
+    return min(1.0, 2 * float(smaller))

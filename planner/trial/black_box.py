@@ -82,10 +82,9 @@ class CommandBox:
         # Files, not pipes: a command that writes before it has read everything would
         # wait for us while we wait for it.
         with TemporaryFile() as asked, TemporaryFile() as out, TemporaryFile() as said:
-            text = "".join(
-                json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers
-            )
-            asked.write(text.encode())
+            for answer in answers:
+                line = json.dumps(answer, ensure_ascii=False) + "\n"
+                asked.write(line.encode())
             asked.seek(0)
             call = list(self.command)
             # A child that starts a session of its own leaves the group, but it inherits
@@ -117,18 +116,20 @@ class CommandBox:
             written = out.read(most + 1)
             # Only the end is read, since a command may complain in every line.
             said.seek(max(0, _size(said) - _LONGEST_COMPLAINT))
-            last_line = (
-                said.read().decode(errors="replace").strip().split("\n")[-1].strip()
-            )
+            complaints = said.read().decode(errors="replace").strip()
+            last_line = complaints.split("\n")[-1].strip()
         # The lines are compared byte for byte later, so that they are not split at
         # other ends than the newline.
         lines = written.split(b"\n")
         del lines[-1]  # empty, or a line that is not finished
         if len(lines) != len(answers) or len(written) > most:
-            when = f"within {self.seconds:g} seconds" if late else "and no more"
+            when = "and no more"
+            if late:
+                when = f"within {self.seconds:g} seconds"
             allowed = f"{len(answers)}, one line of at most {longest} bytes per answer, {when}"
             remedy = f"Run {' '.join(self.command)!r} by hand on a few lines."
-            remedy += f" It said: {last_line}" if last_line else ""
+            if last_line:
+                remedy += f" It said: {last_line}"
             raise InputError("reports", len(lines), allowed, remedy)
         return lines
 
@@ -185,8 +186,7 @@ def _end(process: _Process, mark: bytes) -> None:
 
 def _marked(mark: bytes) -> list[int]:
     """The processes that were started with the mark, on Linux."""
-    # The environment at the start stands in /proc/<pid>/environ for processes of the
-    # same user.
+    # The environment at the start stands in /proc/<pid>/environ for processes of the same user.
     processes = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # another user's, or gone

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from planner.arrays import Array
+from planner.arrays import Array, Whole
 from planner.estimates.channel import rising
 from planner.estimates.distribution import estimate_distribution, smoothed_shares
 from planner.planning.comparison import ComparedRow
@@ -25,11 +25,11 @@ W1 = "W1"
 COMPARED_CELLS = 256
 """On which curves are compared, and those of the rivals."""
 
-_FAN_OUT = 4  # Cormode et al. find 4 to 5 best
-_LEVELS = 4  # 4^4 = 256
-# Reports are real numbers, and EMS needs them in cells: here four times as many as are
+_BRANCHING = 4  # children of a node: Cormode et al. find 4 to 5 best
+_HEIGHT = 4  # 4^4 = 256
+# Reports of Square Wave are real numbers, and EMS needs them in cells: four times as many as are
 # estimated.
-_WAVE_REPORTS = 1024  # cells of Square Wave's reports
+_WAVE_REPORTS = 1024
 _REPEATS = 5
 _SEED = 20200614
 
@@ -46,27 +46,35 @@ def square_wave_curve(
 
         b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)).
     """
-    odds = np.exp(epsilon)
-    reach = (epsilon * odds - odds + 1) / (2 * odds * (odds - 1 - epsilon))
-    chance_near = 2 * reach * odds / (2 * reach * odds + 1)
-    density = 1 / (2 * reach * odds + 1)
-    anywhere = rng.random(numbers.size)
-    # Outside of the near interval there is as much room on both sides as the range has:
-    # a uniform number below the true one moves down by b, another up by b.
-    far = np.where(anywhere < numbers, anywhere - reach, anywhere + reach)
-    near = numbers + rng.uniform(-reach, reach, numbers.size)
-    reports = np.where(rng.random(numbers.size) < chance_near, near, far)
-    edges = np.linspace(-reach, 1 + reach, _WAVE_REPORTS + 1)
+    ratio = np.exp(epsilon)
+    b = (epsilon * ratio - ratio + 1) / (2 * ratio * (ratio - 1 - epsilon))
+    q = 1 / (2 * b * ratio + 1)
+    chance_near = 2 * b * ratio / (2 * b * ratio + 1)
+    reports = _wave_reports(numbers, b, chance_near, rng)
+    edges = np.linspace(-b, 1 + b, _WAVE_REPORTS + 1)
+    counts, _ = np.histogram(reports, edges)
     middles = (np.arange(COMPARED_CELLS) + 0.5) / COMPARED_CELLS
-    # A report's cell may be near in part; the law of a cell needs the length of what is
-    # near.
-    upper = np.minimum(edges[1:], middles[:, None] + reach)
-    lower = np.maximum(edges[:-1], middles[:, None] - reach)
-    overlap = np.maximum(upper - lower, 0)
+    # A report's cell may be near in part: its law needs the length of that part.
+    near_from = np.maximum(edges[:-1], middles[:, None] - b)
+    near_to = np.minimum(edges[1:], middles[:, None] + b)
+    near_length = np.maximum(near_to - near_from, 0)
     width = edges[1] - edges[0]
-    law = density * width + (odds - 1) * density * overlap
-    counts = np.histogram(reports, edges)[0]
-    return np.cumsum(smoothed_shares(law, counts, COMPARED_CELLS))
+    law = q * width + (ratio - 1) * q * near_length
+    shares = smoothed_shares(law, counts, COMPARED_CELLS)
+    return np.cumsum(shares)
+
+
+def _wave_reports(
+    numbers: Array, b: float, chance_near: float, rng: np.random.Generator
+) -> Array:
+    """Reports of Square Wave, one a number."""
+    anywhere = rng.random(numbers.size)
+    # Outside of the near interval there is as much room on both sides as the range has: a
+    # uniform number below the true one moves down by b, another up by b.
+    far = np.where(anywhere < numbers, anywhere - b, anywhere + b)
+    near = numbers + rng.uniform(-b, b, numbers.size)
+    is_near = rng.random(numbers.size) < chance_near
+    return np.where(is_near, near, far)
 
 
 def hierarchy_curve(numbers: Array, epsilon: float, rng: np.random.Generator) -> Array:
@@ -75,40 +83,56 @@ def hierarchy_curve(numbers: Array, epsilon: float, rng: np.random.Generator) ->
     HH of Cormode et al. (2019): everybody reports the interval at one random level by OUE; parents
     and children are made consistent by constrained inference (Hay et al., VLDB 2010).
     """
-    cell = (numbers * COMPARED_CELLS).astype(np.int64)
-    level_of = rng.integers(1, _LEVELS + 1, numbers.size)
-    # OUE of Wang et al. (USENIX Security 2017): a one is reported as one with chance
-    # 1/2, a zero with 1 / (e^eps + 1).
-    chance_of_other = 1 / (np.exp(epsilon) + 1)
-    shares = []
-    for level in range(1, _LEVELS + 1):
-        size = _FAN_OUT**level
-        interval = cell[level_of == level] // (COMPARED_CELLS // size)
-        people = np.bincount(interval, minlength=size)
-        users = people.sum()
-        true_ones = rng.binomial(people, 0.5)
-        false_ones = rng.binomial(users - people, chance_of_other)
-        ones = (true_ones + false_ones) / users
-        # The unbiased share: (f - q) / (p - q) with p = 1/2.
-        shares.append((ones - chance_of_other) / (0.5 - chance_of_other))
-    for level in range(_LEVELS - 2, -1, -1):  # from the leaves up
-        leaves = _FAN_OUT ** (_LEVELS - level)
-        # Hay et al. (2010), section 4.1: the variance-weighted mean of a node's own
-        # estimate and its children's sum. With B children, a node of height h (1 of a
-        # leaf) has the weight (B^h - B^(h-1)) / (B^h - 1).
-        weight = (leaves - leaves // _FAN_OUT) / (leaves - 1)
-        children = shares[level + 1].reshape(-1, _FAN_OUT).sum(axis=1)
-        shares[level] = weight * shares[level] + (1 - weight) * children
-    # The root is everybody, a share of 1 that is known without a report: what is
-    # missing is spread evenly.
-    consistent = shares[0] + (1 - shares[0].sum()) / _FAN_OUT
-    for level in range(1, _LEVELS):  # and down again
-        children = shares[level].reshape(-1, _FAN_OUT)
-        # What a parent has beyond its children is spread evenly on these, which is the
-        # least-squares solution.
+    cells = (numbers * COMPARED_CELLS).astype(np.int64)
+    level_of = rng.integers(1, _HEIGHT + 1, numbers.size)
+    levels = []
+    for level in range(1, _HEIGHT + 1):
+        intervals = _BRANCHING**level
+        interval_of = cells[level_of == level] // (COMPARED_CELLS // intervals)
+        people = np.bincount(interval_of, minlength=intervals)
+        levels.append(_oue_shares(people, epsilon, rng))
+    leaves = _consistent_leaves(levels)
+    up_to = np.cumsum(leaves)[:-1]
+    return np.append(rising(up_to), 1.0)
+
+
+def _oue_shares(people: Whole, epsilon: float, rng: np.random.Generator) -> Array:
+    """Estimated shares of people with each answer, by OUE (Wang et al., USENIX Security 2017).
+
+    A one is reported as one with chance ``p = 1/2``, a zero with ``q = 1 / (e^eps + 1)``: of a
+    share ``f`` of ones ``(f - q) / (p - q)`` is unbiased.
+    """
+    q = 1 / (np.exp(epsilon) + 1)
+    users = people.sum()
+    true_ones = rng.binomial(people, 0.5)
+    false_ones = rng.binomial(users - people, q)
+    f = (true_ones + false_ones) / users
+    return np.asarray((f - q) / (0.5 - q))
+
+
+def _consistent_leaves(levels: list[Array]) -> Array:
+    """The leaves' shares of the tree nearest to the estimates in which children sum to parents.
+
+    Constrained inference (Hay et al. 2010, theorem 3). Going up, a node of height ``h`` (1 of a
+    leaf) is the variance-weighted mean of its estimate, with ``(B^h - B^(h-1)) / (B^h - 1)`` for
+    ``B`` children, and of its children's sum. Going down, what a parent has beyond its children is
+    spread evenly on these. ``levels`` has the estimates from below the root to the leaves.
+    """
+    sums = levels[-1]
+    upwards = [sums]
+    for height, estimates in enumerate(reversed(levels[:-1]), 2):
+        leaves = _BRANCHING**height
+        weight = (leaves - leaves // _BRANCHING) / (leaves - 1)
+        of_children = sums.reshape(-1, _BRANCHING).sum(axis=1)
+        sums = weight * estimates + (1 - weight) * of_children
+        upwards.append(sums)
+    # The root is everybody, a share of 1 that is known without a report.
+    consistent = np.ones(1)
+    for shares in reversed(upwards):
+        children = shares.reshape(-1, _BRANCHING)
         missing = consistent - children.sum(axis=1)
-        consistent = (children + missing[:, None] / _FAN_OUT).ravel()
-    return np.append(rising(np.cumsum(consistent)[:-1]), 1.0)
+        consistent = (children + missing[:, None] / _BRANCHING).ravel()
+    return consistent
 
 
 RIVALS: dict[str, RivalCurve] = {
@@ -124,14 +148,14 @@ def hump(people: int, rng: np.random.Generator) -> Array:
 
 def spikes(people: int, rng: np.random.Generator) -> Array:
     """Numbers of people half of whom are within a hundredth of one of five."""
-    # Round numbers, as people give them, are what smoothing flattens: the hard case for
-    # a smoothed curve.
-    centers = rng.choice(
-        [0.1, 0.25, 0.4, 0.75, 0.9], people, p=[0.3, 0.2, 0.2, 0.2, 0.1]
-    )
-    near = centers + rng.normal(0, 0.004, people)
+    # Round numbers, as people give them, are what smoothing flattens: the hard case for it.
+    centers = [0.1, 0.25, 0.4, 0.75, 0.9]
+    shares = [0.3, 0.2, 0.2, 0.2, 0.1]
+    near = rng.choice(centers, people, p=shares)
+    near += rng.normal(0, 0.004, people)
     anywhere = rng.random(people)
-    numbers = np.where(rng.random(people) < 0.5, near, anywhere)
+    is_near = rng.random(people) < 0.5
+    numbers = np.where(is_near, near, anywhere)
     return np.clip(numbers, 0, 1 - 1e-9)
 
 
@@ -144,9 +168,10 @@ def planned_curves(
     """The consistent and the smoothed curve of a channel of cells, shape ``(256,)`` each."""
     cells = channel.policy.size - no_answer
     edges = np.linspace(0, 1, cells + 1)
-    cell = np.minimum((numbers * cells).astype(np.int64), cells - 1)
-    people = np.bincount(cell, minlength=channel.policy.size)
-    counts = rng.multinomial(people, channel.matrix).sum(axis=0)
+    cell_of = np.minimum((numbers * cells).astype(np.int64), cells - 1)
+    people = np.bincount(cell_of, minlength=channel.policy.size)
+    by_cell = rng.multinomial(people, channel.matrix)
+    counts = by_cell.sum(axis=0)
     estimates = estimate_distribution(channel, edges, counts, no_answer=no_answer)
     ends = np.arange(1, COMPARED_CELLS + 1) / COMPARED_CELLS
     return {
@@ -157,8 +182,9 @@ def planned_curves(
 
 def true_curve(numbers: Array) -> Array:
     """The share of these people up to the end of each cell, shape ``(256,)``."""
-    cell = (numbers * COMPARED_CELLS).astype(np.int64)
-    return np.cumsum(np.bincount(cell, minlength=COMPARED_CELLS)) / numbers.size
+    cells = (numbers * COMPARED_CELLS).astype(np.int64)
+    people = np.bincount(cells, minlength=COMPARED_CELLS)
+    return np.cumsum(people) / numbers.size
 
 
 def compared_curves(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, ...]:
@@ -168,21 +194,24 @@ def compared_curves(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow,
     estimated and the true curve: how far people are moved on average. Rivals have the question's
     budget, and nobody in them refuses.
     """
-    figures: list[dict[tuple[str, str], float]] = []
-    for plan in (first, second):
-        of_plan = {}
-        for question in plan.questions:
-            if isinstance(question.deployed, NumberCells):
-                for what, distance in _distances(question).items():
-                    of_plan[question.name, what] = distance
-        figures.append(of_plan)
+    of_first = _figures(first)
+    of_second = _figures(second)
     rows = []
-    for key in dict.fromkeys([*figures[0], *figures[1]]):
-        (name, what) = key
-        rows.append(
-            ComparedRow(name, "", what, figures[0].get(key), figures[1].get(key))
-        )
+    for key in of_first | of_second:
+        name, what = key
+        row = ComparedRow(name, "", what, of_first.get(key), of_second.get(key))
+        rows.append(row)
     return tuple(rows)
+
+
+def _figures(plan: SurveyPlan) -> dict[tuple[str, str], float]:
+    """W1 by the name of the question and what it is of."""
+    figures = {}
+    for question in plan.questions:
+        if isinstance(question.deployed, NumberCells):
+            for what, distance in _distances(question).items():
+                figures[question.name, what] = distance
+    return figures
 
 
 def _distances(question: QuestionPlan) -> dict[str, float]:
@@ -203,8 +232,8 @@ def _distances(question: QuestionPlan) -> dict[str, float]:
             for rival, curve in RIVALS.items():
                 curves[rival] = curve(numbers, epsilon, rng)
             truth = true_curve(numbers)
-            for way, estimated in curves.items():
-                distance = 100 * float(np.abs(estimated - truth).mean())
-                what = f"{W1} of {shape}, %: {way}"
-                sums[what] = sums.get(what, 0.0) + distance / _REPEATS
+            for name, estimated in curves.items():
+                area = np.abs(estimated - truth).mean()
+                what = f"{W1} of {shape}, %: {name}"
+                sums[what] = sums.get(what, 0.0) + 100 * float(area) / _REPEATS
     return sums

@@ -181,38 +181,48 @@ class KnownPeople:
             The file cannot be read, holds an answer that is none, or nobody who has an answer has
             the groups.
         """
-        questions = list(dict.fromkeys(question for question, _ in model.outcomes))
+        questions = dict.fromkeys(question for question, _ in model.outcomes)
         laws = [parameters.question(question) for question in questions]
         groups = {name: parameters.groups[name] for name in model.pattern_groups}
         columns = []
         for law in laws:
-            columns.append(column_of(law, survey, parameters.joint.get(law.name, ())))
+            parts = parameters.joint.get(law.name, ())
+            columns.append(column_of(law, survey, parts))
         for name, values in groups.items():
             columns.append(group_column(name, values))
         file = AnswerFile(data, columns, reading)
-        counted: dict[str, Counter[tuple[Group, Code]]] = {
-            question: Counter() for question in questions
-        }
+        counters = [Counter[tuple[Group, Code]]() for _ in laws]
+        group_values = list(groups.values())
         for block in file.blocks():
-            patterns = _patterns(
-                list(groups.values()), block[len(laws) :], len(block[0])
-            )
-            # The blocks' further columns are the groups, which have no law.
-            for law, codes in zip(laws, block, strict=False):
-                for pattern, code in zip(patterns, codes, strict=True):
-                    if pattern is not None and code is not LEFT_OUT:
-                        # Sets are lists, which no dictionary takes as keys.
-                        answer = tuple(code) if law.asked.several else code
-                        counted[law.name][pattern, answer] += 1
+            of_groups = block[len(laws) :]
+            patterns = _patterns(group_values, of_groups, len(block[0]))
+            for law, counter, codes in zip(laws, counters, block, strict=False):
+                _count(counter, patterns, codes, are_sets=law.asked.several)
         cells = {}
-        for question, people in counted.items():
-            if not people:
+        for law, counter in zip(laws, counters, strict=True):
+            if not counter:
                 reason = (
-                    f"nobody has an answer to {question!r} and the groups of the model"
+                    f"nobody has an answer to {law.name!r} and the groups of the model"
                 )
                 raise FileError(data, reason, "Are these the right columns?")
-            cells[question] = _cells(people)
+            cells[law.name] = _cells(counter)
         return cls(file.people, file.said, cells)
+
+
+def _count(
+    counter: Counter[tuple[Group, Code]],
+    patterns: Sequence[Group | None],
+    codes: Sequence[Code],
+    *,
+    are_sets: bool,
+) -> None:
+    """Add the people of a block who have both a pattern and an answer."""
+    for pattern, code in zip(patterns, codes, strict=True):
+        if pattern is None or code is LEFT_OUT:
+            continue
+        # Sets are lists, which no dictionary takes as keys.
+        answer = tuple(code) if are_sets else code
+        counter[pattern, answer] += 1
 
 
 def effect_power(
@@ -291,7 +301,7 @@ def effect_power(
     return ModelPower(
         model=model,
         collections=collections,
-        people=known.rows if people is None else people,
+        people=people or known.rows,
         are_drawn=people is not None,
         unfitted=unfitted,
         effects=tuple(effects),
@@ -318,9 +328,8 @@ def _patterns(
 
 
 def _cells(counted: Mapping[tuple[Group, Code], int]) -> _Cells:
-    """The cells by how many people have each pattern and answer."""
-    # In one order, so that a seed draws the same collections whatever order the file's
-    # rows have.
+    """From how many people have each pattern and answer."""
+    # In one order, so that a seed draws the same collections whatever order the file's rows have.
     patterns = sorted({pattern for pattern, _ in counted})
     number_of = {pattern: number for number, pattern in enumerate(patterns)}
     pattern_of = []
@@ -341,7 +350,8 @@ def _share_asked(parameters: Parameters, question: str) -> float:
     drawing = parameters.drawing
     if drawing is None:
         return 1.0
-    return drawing.chances[drawing.names.index(question)] / DENOMINATOR
+    position = drawing.names.index(question)
+    return drawing.chances[position] / DENOMINATOR
 
 
 class _Fits(NamedTuple):
@@ -409,8 +419,8 @@ class _QuestionTrial:
                 # report's variance would bring in the mechanism's noise.
                 outcome = replace(outcome, variance=_bernoulli_variance)
             outcomes[name] = outcome
-            pairs = [outcome.truth_of(code) for code in cells.codes]
-            truths[name] = np.array(pairs, np.float64).T
+            of_cells = [outcome.truth_of(code) for code in cells.codes]
+            truths[name] = np.array(of_cells, np.float64).T
         design = ModelDesign(parameters, model, cells.patterns)
         # Found before anything is drawn, as each collection would fail in the same way.
         require_apart(design.names, design.matrix)
@@ -435,8 +445,9 @@ class _QuestionTrial:
 
     def effect_names(self) -> list[tuple[str, str]]:
         """Kind and name of each effect, in the order of the estimates."""
-        names = [(EFFECT, name) for name in self.design.effect_names]
-        return names + [(COEFFICIENT, name) for name in self.design.names]
+        effects = [(EFFECT, name) for name in self.design.effect_names]
+        coefficients = [(COEFFICIENT, name) for name in self.design.names]
+        return effects + coefficients
 
     def fits(
         self, collections: Sequence[np.random.Generator], progress: Callable[[], object]
@@ -445,20 +456,15 @@ class _QuestionTrial:
         shape = (len(collections), len(self.effect_names()))
         fits = {}
         for name in self.asked_directly:
-            fits[name] = _Fits(
-                values=np.full(shape, np.nan),
-                p=np.full(shape, np.nan),
-                direct_p=np.full(shape, np.nan),
-            )
+            fits[name] = _Fits(*np.full((3, *shape), np.nan))
         for k, rng in enumerate(collections):
             people = self._asked(rng)
             counted = self._counted(people, rng)
             for name, fit in fits.items():
                 fit.values[k], fit.p[k] = self._private(name, counted)
-                # Fixed people have the same true answers in each collection, and so one
-                # fit.
+                # Fixed people have the same true answers in each collection, and so one fit.
                 if k == 0 or not self.is_fixed:
-                    fit.direct_p[k] = self.direct(name, people)[1]
+                    _, fit.direct_p[k] = self.direct(name, people)
                 else:
                     fit.direct_p[k] = fit.direct_p[0]
             progress()
@@ -469,7 +475,7 @@ class _QuestionTrial:
 
         A share is as exact as its binomial law: ``v(p) = p (1 - p)``.
         """
-        truth, base = self.truths[name]
+        t, s = self.truths[name]
 
         def by_pattern(values: Array) -> Array:
             """The sum over the people of each pattern."""
@@ -478,12 +484,12 @@ class _QuestionTrial:
             return sums.astype(np.float64)
 
         sums = PatternSums(
-            people=by_pattern(np.ones_like(truth)),
-            weight=by_pattern(truth),
-            base=by_pattern(base),
-            weight_square=by_pattern(np.square(truth)),
-            product=by_pattern(truth * base),
-            base_square=by_pattern(np.square(base)),
+            people=by_pattern(np.ones_like(t)),
+            weight=by_pattern(t),
+            base=by_pattern(s),
+            weight_square=by_pattern(np.square(t)),
+            product=by_pattern(t * s),
+            base_square=by_pattern(np.square(s)),
         )
         return self._estimates(self.asked_directly[name], sums)
 
@@ -496,8 +502,7 @@ class _QuestionTrial:
             drawn = rng.multinomial(self.people, [*self.share, without])
             people = drawn[:-1]
         if self.fraction < 1:
-            # Each device draws its questions by itself, so that how many are asked is
-            # binomial.
+            # Each device draws its questions by itself, so that how many are asked is binomial.
             people = rng.binomial(people, self.fraction)
         return people
 
@@ -506,9 +511,9 @@ class _QuestionTrial:
         counted = {}
         for pattern in range(len(self.cells.patterns)):
             cells = np.flatnonzero(self.cells.pattern_of == pattern)
-            people_here = people[cells]
-            if people_here.any():  # no law draws reports of nobody
-                answers = self._answers(cells, people_here)
+            people_of_cells = people[cells]
+            if people_of_cells.any():  # no law draws reports of nobody
+                answers = self._answers(cells, people_of_cells)
                 counted[pattern] = self.law.draw_aggregate(answers, rng)
         return counted
 
@@ -532,8 +537,7 @@ class _QuestionTrial:
         aggregates = list(counted.values())
         if not aggregates:  # nobody was drawn
             return self._no_estimates()
-        # From the drawn reports, as a collector has to: the true shares are not known
-        # to it.
+        # From the drawn reports, as a collector has to: the true shares are not known to it.
         shares = rough_shares(self.law, aggregates)
         outcome = outcome_of(self.law, name, shares)
         reported = outcome.pattern_sums(aggregates)
@@ -549,8 +553,7 @@ class _QuestionTrial:
         try:
             fitted = self.design.fit(outcome, sums)
         except (ConvergenceError, InputError):
-            # Counted as not told apart: leaving such collections out would flatter the
-            # power.
+            # Counted as not told apart: leaving such collections out would flatter the power.
             return self._no_estimates()
         values = []
         tests = []
@@ -576,10 +579,19 @@ def _powers(trial: _QuestionTrial, fits: Mapping[str, _Fits]) -> Iterator[Effect
         for k, (kind, name) in enumerate(trial.effect_names()):
             if name == CONSTANT:
                 continue
+            values = fit.values[fitted, k]
+            mean = None
+            if values.size:
+                mean = float(values.mean())
+            deviation = None
+            if values.size > 1:
+                deviation = float(values.std(ddof=1))
+            without_privacy = None
+            if not np.isnan(in_file[k]):
+                without_privacy = float(in_file[k])
             # Where nothing fitted p is NaN, and below no level.
             told_apart = fit.p[:, k] < LEVEL
             told_apart_directly = fit.direct_p[:, k] < LEVEL
-            values = fit.values[fitted, k]
             yield EffectPower(
                 question=trial.law.name,
                 outcome=outcome,
@@ -588,16 +600,15 @@ def _powers(trial: _QuestionTrial, fits: Mapping[str, _Fits]) -> Iterator[Effect
                 is_share=is_share and kind == EFFECT,
                 told_apart=float(told_apart.mean()),
                 monte_carlo_error=_error_of_share(int(told_apart.sum()), fitted.size),
-                mean=float(values.mean()) if values.size else None,
-                deviation=float(values.std(ddof=1)) if values.size > 1 else None,
-                without_privacy=None if np.isnan(in_file[k]) else float(in_file[k]),
+                mean=mean,
+                deviation=deviation,
+                without_privacy=without_privacy,
                 told_apart_without_privacy=float(told_apart_directly.mean()),
             )
 
 
 def _error_of_share(successes: int, draws: int) -> float:
     """Standard error of a share of draws, at ``(k + 1) / (n + 2)``, which is never 0 or 1."""
-    # The plain share k / n would give no error at all where every collection shows the
-    # effect.
+    # The plain share k / n would give no error at all where every collection shows the effect.
     share = (successes + 1) / (draws + 2)
     return sqrt(share * (1 - share) / draws)

@@ -42,14 +42,16 @@ def made_up_answers(
     """
     labels = question.plain_levels.item_names()
     if isinstance(question, Ordinal) and shape == _MIDDLE:
-        by_answer = dict(zip(question.ordered, _bell(question), strict=True))
-        shares = np.array([by_answer[label] for label in labels])
+        share_of = dict(zip(question.ordered, _bell(question), strict=True))
+        shares = np.array([share_of[label] for label in labels])
     else:
         weights = np.ones(len(labels))
         if shape == _FREQUENT:
-            weights /= np.arange(1, len(labels) + 1)  # Zipf's law
+            ranks = np.arange(1, len(labels) + 1)
+            weights /= ranks  # Zipf's law
         shares = rng.permutation(weights / weights.sum())
-    return AnswerCounts(tuple(labels), rng.multinomial(users, shares))
+    counts = rng.multinomial(users, shares)
+    return AnswerCounts(tuple(labels), counts)
 
 
 def _bell(question: Ordinal) -> Array:
@@ -57,10 +59,11 @@ def _bell(question: Ordinal) -> Array:
 
     A tenth of the people have the answer outside the order, if there is one.
     """
-    inside = len(question.ordered) - (question.no_answer is not None)
-    places = np.linspace(-1, 1, inside)
-    shares = np.exp(-((places / _SPREAD) ** 2) / 2)
-    shares /= shares.sum()
+    in_order = len(question.ordered) - (question.no_answer is not None)
+    positions = np.linspace(-1, 1, in_order)
+    deviations = positions / _SPREAD
+    density = np.exp(-(deviations**2) / 2)
+    shares = density / density.sum()
     if question.no_answer is None:
         return shares
     return np.append((1 - USUAL_MISSING) * shares, USUAL_MISSING)
@@ -80,14 +83,15 @@ def made_up_numbers(
     spread = question.sd
     if spread is None:
         spread = _SPREAD * domain.radius
-    width = domain.upper - domain.lower
-    step = width / _STEPS
+    lower = domain.lower
+    upper = domain.upper
+    step = (upper - lower) / _STEPS
     drawn = rng.normal(mean, spread, users)
-    steps = np.rint((drawn - domain.lower) / step)
-    values = np.clip(domain.lower + step * steps, domain.lower, domain.upper)
+    steps = np.rint((drawn - lower) / step)
+    values = np.clip(lower + step * steps, lower, upper)
     if domain.yes_no:
-        # The share of "yes" that has this mean.
-        chance = (mean - domain.lower) / width
-        values = np.where(rng.random(users) < chance, domain.upper, domain.lower)
-    values[rng.random(users) < missing] = np.nan
+        share_of_yes = (mean - lower) / (upper - lower)
+        values = np.where(rng.random(users) < share_of_yes, upper, lower)
+    is_missing = rng.random(users) < missing
+    values[is_missing] = np.nan
     return values

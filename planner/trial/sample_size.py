@@ -57,10 +57,10 @@ class SampleSize:
             return estimates
         if isinstance(estimates, ChannelEstimates):
             return estimates._replace(users=self.whole)
-        # Independent draws have a random number of people, which is one more source of
-        # variance than with a fixed number.
-        parts = self.parts if self.independently else None
-        return DrawnEstimates.of(estimates, self.whole, parts)
+        if not self.independently:
+            return DrawnEstimates.of(estimates, self.whole)
+        # How many people are drawn independently varies, too.
+        return DrawnEstimates.of(estimates, self.whole, self.parts)
 
     def of_sets(
         self, sets: ItemSets, rng: np.random.Generator
@@ -82,14 +82,17 @@ class SampleSize:
         if self.independently:
             # Poisson sampling: each person's own lot, as on the device, so that nobody
             # has to know how many take part.
-            return people[rng.random(people.size) < min(1.0, size / people.size)]
+            chance = min(1.0, size / people.size)
+            is_drawn = rng.random(people.size) < chance
+            return people[is_drawn]
         return rng.choice(people, size, replace=False)
 
     def of_counts(self, counts: Whole, rng: np.random.Generator) -> tuple[Whole, Whole]:
         """How many of those asked in any round, and of those who report, are of each kind."""
         asked = self._counts_of_sample(counts, self.whole, self.people, rng)
         people_asked = min(self.whole, self.people)
-        return asked, self._counts_of_sample(asked, self.asked, people_asked, rng)
+        reporting = self._counts_of_sample(asked, self.asked, people_asked, rng)
+        return asked, reporting
 
     def _counts_of_sample(
         self, counts: Whole, size: int, people: int, rng: np.random.Generator
@@ -110,7 +113,6 @@ class SampleSize:
         theorem 2.2).
         """
         deviations = squares - np.square(sums) / self.people
-        # The finite population's variance has N - 1 below; with one person the
-        # deviations are 0, and so is the quotient.
+        # With one person the deviations are 0, and so is the quotient.
         variance_of_one = deviations / max(1, self.people - 1)
         return np.asarray(self.asked * (1 - self.fraction) * variance_of_one)

@@ -184,7 +184,8 @@ class Trial:
         if channel is not None:
             # The channel's order of the answers, lowest first, is not that of the
             # survey where levels are mixed.
-            people = people[[labels.index(answer) for answer in channel.symbols]]
+            order = [labels.index(answer) for answer in channel.symbols]
+            people = people[order]
             labels = channel.symbols
             for option in planned.options:
                 tried[option.name] = TriedOrdered(option.law, question, people, asked)
@@ -212,15 +213,17 @@ class Trial:
     @property
     def shares_up_to(self) -> Array:
         """The true shares of the people up to each ordered answer."""
-        outside = getattr(self.planned.question, "no_answer", None) is not None
-        answered = self.people[: self.people.size - outside]
-        return np.asarray(np.cumsum(answered) / answered.sum())
+        answered = self.people
+        if getattr(self.planned.question, "no_answer", None) is not None:
+            answered = self.people[:-1]
+        return np.cumsum(answered) / answered.sum()
 
     @property
     def median(self) -> int:
         """The place of the true median among the ordered answers."""
         # The first answer up to which half of the people are: the lower median.
-        return int(np.argmax(self.shares_up_to >= 0.5))
+        reached = self.shares_up_to >= 0.5
+        return int(np.argmax(reached))
 
     def inside(self, band: tuple[Array, Array]) -> bool:
         """Whether the true shares up to each answer are in a band, but for rounding."""
@@ -245,9 +248,8 @@ class Trial:
         rng:
             Seeds every mechanism on its own.
         """
-        whole_number(
-            "repeats", repeats, 1, MAX_COUNT, remedy="Take 100 for a first look."
-        )
+        remedy = "Take 100 for a first look."
+        whole_number("repeats", repeats, 1, MAX_COUNT, remedy=remedy)
         results = []
         # Mechanisms draw from streams of their own, so that one more of them changes no
         # other's figures.
@@ -293,29 +295,31 @@ class Trial:
         Every report is drawn, as what a report says of two cells goes together; none of more than
         a million people.
         """
-        law = self.planned.law
+        shape = self.planned.law.shape
         parts = self.planned.deployed.together
         if len(parts) < 2 or self.asked.asked > _MOST_REPORTS:
             return []
         questions = []
         for part in parts:
-            questions.append(RelatedQuestion(part.name, part.answers, part.in_order))
+            question = RelatedQuestion(part.name, part.answers, part.in_order)
+            questions.append(question)
         _, reporting = self.asked.of_counts(self.people, rng)
         cells = np.repeat(np.arange(self.people.size), reporting)
-        counter = law.shape.counter()
-        for reports in law.shape.draw_many(cells, seeded_words(rng)):
+        counter = shape.counter()
+        for reports in shape.draw_many(cells, seeded_words(rng)):
             counter.add(reports)
-        estimates = law.shape.estimate(counter.sums()).values
-        truth = np.bincount(cells, minlength=self.people.size).astype(np.float64)
 
-        def of_counts(counts: Array) -> list[CrossTable]:
-            moments = law.shape.second_moments
+        def tables_of(counts: Array) -> list[CrossTable]:
+            moments = shape.second_moments
             return pair_tables(questions, self.labels, counts, cells.size, moments)
 
-        true_tables = of_counts(truth)
+        estimates = shape.estimate(counter.sums())
+        true_tables = tables_of(reporting.astype(np.float64))
         tables = []
-        for k, estimated in enumerate(of_counts(estimates)):
-            tables.append((estimated, true_tables[k].counts))
+        for estimated, true in zip(
+            tables_of(estimates.values), true_tables, strict=True
+        ):
+            tables.append((estimated, true.counts))
         return tables
 
 
@@ -354,29 +358,31 @@ def true_association(table: Array) -> float:
     1.0
     """
     people = table.sum()
+    rows = table.sum(axis=1)
+    columns = table.sum(axis=0)
     # The counts expected of independent answers with these margins.
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / people
-    # A row or a column without people has no expected count, and adds nothing to
-    # chi-square.
+    expected = np.outer(rows, columns) / people
+    # A row or a column without people adds nothing to chi-square.
     possible = expected > 0
     squares = (table[possible] - expected[possible]) ** 2
     chi_square = (squares / expected[possible]).sum()
-    smaller = min(table.shape)
-    return float(np.sqrt(chi_square / people / max(smaller - 1, 1)))
+    degrees = max(min(table.shape) - 1, 1)
+    return float(np.sqrt(chi_square / people / degrees))
 
 
 def _laws(planned: QuestionPlan) -> dict[str, CollectedLaw]:
     """What is deployed, and all else that the plan compares and that could be deployed."""
     question = planned.deployed
+    kind = planned.kind
     laws = {question.mechanism: planned.law}
     compared = {option.name: option for option in planned.options}
-    for name in planned.kind.mechanisms(question):
+    for name in kind.mechanisms(question):
         if name in laws or name not in compared:
             continue
         with suppress(SolverError):  # it cannot be deployed with these budgets
-            mechanism = planned.kind.deployed(planned.part, compared[name])
-            named = question.replacing(mechanism=name)
-            laws[name] = planned.kind.law(named, mechanism)
+            mechanism = kind.deployed(planned.part, compared[name])
+            with_mechanism = question.replacing(mechanism=name)
+            laws[name] = kind.law(with_mechanism, mechanism)
     return laws
 
 
@@ -386,8 +392,9 @@ def _in_cells(question: NumberCells, answers: Array) -> AnswerCounts:
     domain = NumericDomain(question.lower, question.upper)
     size = len(question.ordered)
     # The last answer is no cell where it is for those who give no number.
-    cells = cell_of(domain, size - has_refusals, answers, refusals=has_refusals)
-    counts = np.bincount(cells, minlength=size)
+    cells = size - has_refusals
+    cell_of_person = cell_of(domain, cells, answers, refusals=has_refusals)
+    counts = np.bincount(cell_of_person, minlength=size)
     return AnswerCounts(question.ordered, counts)
 
 
@@ -401,18 +408,18 @@ def _as_asked(planned: QuestionPlan, answers: AnswerCounts) -> AnswerCounts:
     if not _fits(question, answers.labels):
         allowed = "those of the question, level by level"
         # Zeros are asked for in words: a missing answer may as well be a misspelt one.
-        raise InputError(
-            "labels", answers.labels, allowed, "Give 0 where nobody has an answer."
-        )
+        remedy = "Give 0 where nobody has an answer."
+        raise InputError("labels", answers.labels, allowed, remedy)
     if answers.sets is not None:
         _check_sizes(planned, answers.sets)
         return answers
     if not of_sets:
         return answers
     # One item for each person: the start of person k in the flat list is k.
-    single = np.repeat(np.arange(answers.counts.size), answers.counts)
-    sets = ItemSets(answers.counts.size, single, np.arange(answers.users + 1))
-    return replace(answers, sets=sets)
+    items = answers.counts.size
+    item_of_person = np.repeat(np.arange(items), answers.counts)
+    starts = np.arange(answers.users + 1)
+    return replace(answers, sets=ItemSets(items, item_of_person, starts))
 
 
 def _check_sizes(planned: QuestionPlan, sets: ItemSets) -> None:

@@ -21,7 +21,6 @@ from planner.estimates.channel import (
     OrderedEstimates,
     estimate_ordered,
     mean_of_scores,
-    shares_up_to,
     wanted_estimates,
 )
 from planner.estimates.counts import Estimates
@@ -60,12 +59,15 @@ class OneSurvey:
     @property
     def held(self) -> int:
         """How many of the intervals hold the truth."""
-        return int(np.sum((self.lower <= self.truth) & (self.truth <= self.upper)))
+        held = (self.lower <= self.truth) & (self.truth <= self.upper)
+        return int(held.sum())
 
     @classmethod
     def of_mean(cls, truth: float, mean: Estimate, unit: str) -> Self:
         """A mean beside the true one; without an estimate it has its interval alone."""
-        value = np.nan if mean.value is None else mean.value
+        value = mean.value
+        if value is None:
+            value = nan
         return cls(
             labels=("mean",),
             truth=np.array([truth]),
@@ -137,7 +139,8 @@ class TriedCounts:
     def gap(self, rng: np.random.Generator) -> Gap:
         """The error of one survey."""
         estimates = self.picture(rng).estimates
-        square = float(self._weights @ np.square(estimates.values - self._truth))
+        errors = estimates.values - self._truth
+        square = float(self._weights @ np.square(errors))
         return Gap(square, nan)
 
     def picture(self, rng: np.random.Generator) -> CountsOfSurvey:
@@ -173,14 +176,15 @@ class TriedCounts:
         if people is None:
             people = self.answers.counts
         asking = cast("ItemCollected", self.law.asked)
-        own = asking.own_sums(people)
-        sums = asking.scale * own.chances
+        _, chances, square_chances = asking.sums(people)
+        sums = asking.scale * chances
+        squares = asking.scale**2 * square_chances
         if self.asked.independently:  # how many report varies, too
             sums = np.zeros_like(sums)
-        sampling = self.asked.sampling_variance(sums, asking.scale**2 * own.squares)
+        sampling = self.asked.sampling_variance(sums, squares)
         noise = self.asked.fraction * self.law.variance(people)
-        bias = self._share_asked * self.law.bias(people)
         variance = self.asked.parts**2 * (noise + sampling)
+        bias = self._share_asked * self.law.bias(people)
         return np.asarray(variance + np.square(bias))
 
     @cached_property
@@ -191,7 +195,8 @@ class TriedCounts:
         """
         levels = self.question.levels
         importance = [level.importance for level in levels]
-        weights = np.repeat(importance, [level.item_count for level in levels])
+        sizes = [level.item_count for level in levels]
+        weights = np.repeat(importance, sizes)
         if getattr(self.question, "criterion", "total") != "minimax":
             return weights
         worst = int(np.argmax(weights * self._expected))
@@ -220,13 +225,15 @@ class TriedOrdered:
     @cached_property
     def predicted(self) -> float:
         """That of the draws, and of who of the people is asked."""
+        asked = self.asked.asked
         scenario = Scenario(self._shares, self._directions)
-        noise = self.channel.error(scenario) / self.asked.asked
+        noise = self.channel.error(scenario) / asked
+        # What a person with each answer contributes to each direction.
         contributions = (self._directions @ self.channel.wanted).T
-        sampling = self.asked.sampling_variance(
-            self.people @ contributions, self.people @ contributions**2
-        )
-        per_person = noise + float(sampling.sum()) / self.asked.asked**2
+        sums = self.people @ contributions
+        squares = self.people @ contributions**2
+        sampling = self.asked.sampling_variance(sums, squares)
+        per_person = noise + float(sampling.sum()) / asked**2
         return self._scale**2 * per_person
 
     def gap(self, rng: np.random.Generator) -> Gap:
@@ -243,9 +250,10 @@ class TriedOrdered:
             return Gap(square, bool(mean.lower <= true_mean <= mean.upper))
         # Limits are of the people asked, so the band is held against their own shares.
         answers = everybody.size - self._has_refusals
-        reached = np.cumsum(everybody[:answers])
-        true_shares = reached[:-1] / max(1, reached[-1])
-        return Gap(square, self._estimated_shares(reports).hold(true_shares))
+        up_to = np.cumsum(everybody[:answers])
+        true_shares = up_to[:-1] / max(1, up_to[-1])
+        shares = self._estimated_shares(reports)
+        return Gap(square, shares.hold(true_shares))
 
     def picture(self, rng: np.random.Generator) -> OneSurvey | OrderedEstimates:
         """What one survey shows."""
@@ -260,15 +268,16 @@ class TriedOrdered:
     def _drawn(self, rng: np.random.Generator) -> tuple[Whole, Whole]:
         """How many of those whom limits are about have each answer, and counts of reports."""
         everybody, reporting = self.asked.of_counts(self.people, rng)
-        reports = rng.multinomial(reporting, self.channel.matrix).sum(axis=0)
-        return everybody, np.asarray(reports)
+        by_answer = rng.multinomial(reporting, self.channel.matrix)
+        return everybody, np.asarray(by_answer.sum(axis=0))
 
     def _estimated_shares(self, reports: Whole) -> OrderedEstimates:
-        channel = self.channel
-        if not self.question.of_mean:
-            channel = shares_up_to(channel)
+        """Of a channel for shares or counts: those up to each answer."""
         return estimate_ordered(
-            channel, reports, people=self.asked.whole, no_answer=self._has_refusals
+            self.channel,
+            reports,
+            people=self.asked.whole,
+            no_answer=self._has_refusals,
         )
 
     def _estimates(self, reports: Whole) -> ChannelEstimates:
@@ -279,23 +288,28 @@ class TriedOrdered:
 
     @cached_property
     def _shares(self) -> Array:
-        return np.asarray(self.people / self.people.sum())
+        """Of all people, with each answer."""
+        return self.people / self.people.sum()
 
     @cached_property
     def _truth(self) -> Array:
         """What the channel is for, of all people."""
-        return np.asarray(self.channel.wanted @ self._shares)
+        return self.channel.wanted @ self._shares
 
     @cached_property
     def _directions(self) -> Array:
         """The combinations of shares whose error is planned, shape ``(k, answers)``."""
         scenarios = self.channel.scenarios
-        return scenarios[0].directions if scenarios else np.eye(self._truth.size)
+        if not scenarios:
+            return np.eye(self._truth.size)
+        return scenarios[0].directions
 
     @property
     def _scale(self) -> float:
-        """The factor from shares to people; 1 of means, which stay in scores."""
-        return 1.0 if self.question.of_mean else float(self.asked.whole)
+        """From shares to people; means stay in scores."""
+        if self.question.of_mean:
+            return 1.0
+        return float(self.asked.whole)
 
     @property
     def _has_refusals(self) -> bool:
@@ -321,12 +335,13 @@ class TriedMean:
 
     @cached_property
     def predicted(self) -> float:
-        """The squared error expected, where a mean's sampling error is that of the deviations."""
+        """To first order a mean's sampling error is that of the deviations, over who answers."""
+        fraction = self.asked.fraction
         deviations = self._answered - self._truth
         squares = np.square(deviations)
         sampling = self.asked.sampling_variance(deviations.sum(), squares.sum())
-        answering = self.asked.fraction * self._answered.size
-        noise = self.law.variance(self.values).mean / self.asked.fraction
+        answering = fraction * self._answered.size
+        noise = self.law.variance(self.values).mean / fraction
         return float(noise + float(sampling) / answering**2)
 
     def gap(self, rng: np.random.Generator) -> Gap:
@@ -335,15 +350,14 @@ class TriedMean:
         value = mean.value
         if value is None:
             value = (mean.lower + mean.upper) / 2
+        square = float((value - self._truth) ** 2)
         # Limits are of the people asked, so they are held against their own mean.
         numbers, _ = self._distinct
         is_given = ~np.isnan(numbers)
         answering = everybody[is_given]
         total = float(numbers[is_given] @ answering)
         true_mean = total / max(1, int(answering.sum()))
-        held = bool(mean.lower <= true_mean <= mean.upper)
-        square = float((value - self._truth) ** 2)
-        return Gap(square, held)
+        return Gap(square, mean.lower <= true_mean <= mean.upper)
 
     def picture(self, rng: np.random.Generator) -> OneSurvey:
         """What one survey shows."""
@@ -370,12 +384,15 @@ class TriedMean:
     def _output_law(self) -> Array:
         """``Pr[report | number]`` of each distinct one."""
         asking = cast("NumberCollected", self.law.asked)
-        return asking.output_law(self.law.shape, self._distinct[0])
+        numbers, _ = self._distinct
+        return asking.output_law(self.law.shape, numbers)
 
     @cached_property
     def _answered(self) -> Array:
-        return np.asarray(self.values[~np.isnan(self.values)])
+        """The numbers of those who have one."""
+        return self.values[~np.isnan(self.values)]
 
     @cached_property
     def _truth(self) -> float:
+        """Their mean."""
         return float(self._answered.mean())
