@@ -32,7 +32,7 @@ from planner.limits import CONFIDENCE
 from planner.solvers.answers import Channel
 
 _SURE = 4.0  # standard errors above 0 from which a ratio's first order holds
-_DIGITS = 1e-12  # of a share, that a limit may be off by
+_SHARE_DIGITS = 1e-12  # of a share, that a limit may be off by
 
 
 class ChannelEstimates(NamedTuple):
@@ -509,8 +509,8 @@ class OrderedEstimates(WithDataFrame):
         if isinstance(counts, DrawnEstimates):
             return counts.hold(self.users * shares, self.confidence)
         lower, upper = self.band
-        above = lower[:-1] <= shares + _DIGITS
-        below = shares <= upper[:-1] + _DIGITS
+        above = lower[:-1] <= shares + _SHARE_DIGITS
+        below = shares <= upper[:-1] + _SHARE_DIGITS
         return bool(above.all() and below.all())
 
     def _counts(self, chosen: Flags) -> Estimates:

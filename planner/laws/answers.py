@@ -373,9 +373,11 @@ class Ordered(Item):
             if self.no_answer:
                 allowed += ", or none"
                 remedy = "Give one of these, or None."
-            raise InputError("answer", type_of(answer), allowed, remedy)
-        share = (answer - self.lower) / (self.upper - self.lower) * self.cells
-        return self.order[min(int(share), self.cells - 1)]
+            raise InputError("answer", _type_of(answer), allowed, remedy)
+        share = (answer - self.lower) / (self.upper - self.lower)
+        # The upper end is of the last cell.
+        cell = min(int(share * self.cells), self.cells - 1)
+        return self.order[cell]
 
     def find(self, text: str) -> int | None:
         if self.lower is None or not _FLOAT.fullmatch(text):
@@ -393,10 +395,11 @@ class Ordered(Item):
     def answer(self, code: Code) -> Answer:
         if self.lower is None or self.upper is None:
             return super().answer(code)
-        place = self.order.index(code)
-        if place == self.cells:
+        cell = self.order.index(code)
+        if cell == self.cells:
             return None
-        return self.lower + (self.upper - self.lower) * (place + 0.5) / self.cells
+        width = self.upper - self.lower
+        return self.lower + width * (cell + 0.5) / self.cells
 
     def examples(self) -> Iterator[Answer]:
         if self.lower is None or self.upper is None:
@@ -414,13 +417,14 @@ class Ordered(Item):
 
     def counts_as(self) -> Wanted:
         # The position in the order of each item, as items stand.
-        rank = [self.order.index(k) for k in range(len(self.order))]
+        ranks = [self.order.index(k) for k in range(len(self.order))]
         if self.wanted == MEAN_OF_SCORES:
-            return [[Fraction(self.scores[position]) for position in rank]]
+            return [[Fraction(self.scores[rank]) for rank in ranks]]
         shares = []
-        for answer in range(len(rank) - 1):
+        for answer in range(len(ranks) - 1):
             # The share up to an answer counts who has it or one below.
-            shares.append([Fraction(position <= answer) for position in rank])
+            counted = [Fraction(rank <= answer) for rank in ranks]
+            shares.append(counted)
         return shares
 
 
@@ -524,7 +528,8 @@ class Number(Asked):
         return float(answer)
 
     def own(self, code: Code, source: Source) -> Own:
-        return (self.point(code, words(source, 1)[0]),)
+        (word,) = words(source, 1)
+        return (self.point(code, word),)
 
     def point(self, code: float | None, word: int) -> int:
         """The element that an answer takes with this word."""
@@ -535,7 +540,10 @@ class Number(Asked):
         # The upper end has no point above it: it is taken for one that is always moved up.
         below = min(int(position), self.points - 2)
         # The point above with the chance of the distance from the one below: right on average.
-        return below + (word < int((position - below) * DENOMINATOR + 0.5))
+        chance = int((position - below) * DENOMINATOR + 0.5)
+        if word < chance:
+            return below + 1
+        return below
 
     def read_cell(self, cell: str) -> Code:
         number = math.nan  # of no range
@@ -564,7 +572,182 @@ class Number(Asked):
             yield self.lower + (self.upper - self.lower) * share
 
 
-def type_of(answer: Answer) -> str | None:
+@dataclass(frozen=True)
+class OneOfSet(Item):
+    """A set of items; the report is about one of them, in ascending order, or about a dummy.
+
+    Draws a slot from 0 to ``max(set size, padding length) - 1`` and, of several dummies, one,
+    which counts if no item of the set has the slot. Both are always drawn, so that the number of
+    words says nothing of the set, but for words that a choice rejects: with one probability for all
+    sets up to the padding length, below ``size / 2^32`` for those of more items.
+
+    ``longer_sets`` are sizes of longer sets and the shares of people; ``None`` if nothing is said.
+    Estimates rest on them: of a set that has more items than the largest size nothing is drawn.
+    """
+
+    name: ClassVar[str] = "one-of-set"
+    kind: ClassVar[str] = "item-set"
+    several: ClassVar[bool] = True
+    keys: ClassVar[Keys] = {
+        "rule": schema.choice("min"),
+        "levels": LEVELS_FORM,
+        "padding_length": schema.whole(1, MAX_PADDING_LENGTH),
+        "longer_sets": schema.described(
+            schema.either(schema.list_of(_LONGER, 0), NULL),
+            "share of the people have a set of more items than the size before, or "
+            "than the padding length for the first; no set has more than the last size; none is "
+            "longer if the list is empty, and nothing is known if it is null. A statement of the "
+            "planner, on which upper limits of estimates rest; a client takes no larger set.",
+        ),
+    }
+
+    padding_length: int
+    longer_sets: tuple[tuple[int, float], ...] | None = None
+
+    @classmethod
+    def read(cls, question: Document) -> Self:
+        length = question["padding_length"]
+        stated = question["longer_sets"]
+        longer = None
+        if stated is not None:
+            longer = tuple((entry["size"], entry["share"]) for entry in stated)
+        for (before, above), (size, share) in pairwise(
+            [(length, 1.0), *(longer or ())]
+        ):
+            if size <= before or share > above:
+                allowed = f"of sizes that rise from above {length}, and shares that do not rise"
+                raise unfit("longer_sets", (size, share), allowed)
+        return cls(Levels.read(question).with_dummies(length), length, longer)
+
+    def document(self) -> Document:
+        rows = None
+        if self.longer_sets is not None:
+            rows = [{"size": n, "share": share} for n, share in self.longer_sets]
+        document = super().document()
+        document["longer_sets"] = rows
+        return document
+
+    def code(self, answer: Answer) -> Code:
+        # A text is a sequence, too, and would be taken for a list of letters.
+        if type(answer) not in (list, tuple, set, frozenset):
+            remedy = "Put the items into a list, [] if there are none."
+            raise InputError(
+                "answer", _type_of(answer), "a list of items, empty for none", remedy
+            )
+        items = [super(OneOfSet, self).code(item) for item in answer]
+        if len(set(items)) < len(items):
+            remedy = "Give each item once."
+            raise InputError.because(
+                "answer", "answer is a list that has an item twice", remedy
+            )
+        return self.of_items(items)
+
+    @property
+    def largest_set(self) -> int:
+        """How many items a set may have: all, where nothing is said of sizes."""
+        if self.longer_sets is None:
+            return self.levels.total
+        largest = self.padding_length
+        if self.longer_sets:
+            largest, _ = self.longer_sets[-1]
+        return min(largest, self.levels.total)
+
+    def of_items(self, items: Collection[int]) -> Code:
+        """The answer with these items, none of which is there twice; InputError if too many."""
+        if len(items) > self.largest_set:
+            allowed = f"a list of at most {self.largest_set}, the largest size of a set"
+            remedy = "State the sizes of sets as they are, and plan again."
+            raise InputError("answer", "a list of more items", allowed, remedy)
+        return tuple(sorted(items))
+
+    def own(self, code: Code, source: Source) -> Own:
+        length = self.padding_length
+        slot = choose(source, max(len(code), length))
+        dummy = 0
+        if length > 1:
+            dummy = choose(source, length)
+        if slot < len(code):
+            return (code[slot],)
+        return (self.levels.total + dummy,)
+
+    def texts(self, cell: str) -> list[str]:
+        """Listed in JSON, or between semicolons, bars, commas or blanks."""
+        if self.find(cell) is not None:
+            return [cell]
+        if cell.startswith("["):
+            return _listed(cell)
+        lists = []
+        for mark in _MARKS:
+            if mark is not None and mark not in cell:
+                continue
+            texts = list(filter(str.strip, cell.split(mark)))
+            # The first mark at which the cell falls into known items is the one meant.
+            if None not in map(self.find, texts):
+                return texts
+            lists.append(texts)
+        # No mark is: the error is about the parts by the first one, or about the cell.
+        if len(lists) > 1:
+            return lists[0]
+        return [cell]
+
+    def read_cell(self, cell: str) -> Code:
+        items = set()
+        for text in self.texts(cell):
+            items.add(self._known(self.find(text), text))
+        return self.of_items(items)
+
+    def without(self, *, blank: bool) -> Code:
+        if blank:
+            return ()
+        return LEFT_OUT
+
+    def answer(self, code: Code) -> Answer:
+        return [self.levels.item_name(k) for k in code]
+
+    def examples(self) -> Iterator[Answer]:
+        items = list(super().examples())
+        yield from ([], items[:1], items[: self.largest_set])
+
+
+@dataclass(frozen=True)
+class WholeSet(OneOfSet):
+    """A set of items; the report is about all of it, filled up with dummies, the first ones.
+
+    Draws an order of the set's items, and of numbers up to the padding length for shorter sets, as
+    far as that length: of a longer set those are kept. Sizes of choices are the same for all sets
+    that are not longer.
+    """
+
+    name: ClassVar[str] = "whole-set"
+    keys: ClassVar[Keys] = {**OneOfSet.keys, "rule": RULE}
+
+    def own(self, code: Code, source: Source) -> Own:
+        length = self.padding_length
+        # As many choices of the same sizes for every set up to the length.
+        positions = order(source, max(len(code), length), length)
+        if len(code) > length:
+            return tuple(code[position] for position in positions)
+        missing = length - len(code)
+        first_dummy = self.levels.total
+        return (*code, *range(first_dummy, first_dummy + missing))
+
+
+def _listed(cell: str) -> list[str]:
+    """The items of a list in JSON."""
+    try:
+        items = json.loads(cell)
+    except (ValueError, RecursionError):
+        items = None
+    # Of a list what is neither a text nor a number, such as a list or true, is no item.
+    fits = type(items) is list and set(map(type, items)) <= {str, int}
+    if not fits:
+        remedy = 'Write the items as a list in brackets: ["tea", "rice"].'
+        # The error names no part of the cell: it is an answer.
+        raise InputError("answer", "text", "a JSON list of items", remedy)
+    return list(map(str, items))
+
+
+def _type_of(answer: Answer) -> str | None:
     """What kind of thing the answer is, or that there is none; never the answer."""
     if answer is None:
         return None

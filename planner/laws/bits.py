@@ -43,14 +43,15 @@ class Bits(Shape):
     b: tuple[int, ...]
 
     def require_fit(self) -> None:
-        size = len(self.levels.names)
-        for key, column in (("a", self.a), ("b", self.b)):
-            if len(column) != size:
-                raise unfit(key, len(column), f"{size} integers, one a level")
+        names = self.levels.names
+        for key in ("a", "b"):
+            integers = len(getattr(self, key))
+            if integers != len(names):
+                raise unfit(key, integers, f"{len(names)} integers, one a level")
         # A bit that is as often 1 for others tells nothing, and nothing could be estimated.
-        for name, top, bottom in zip(self.levels.names, self.a, self.b, strict=True):
-            if bottom >= top:
-                raise unfit(f"b of level {name!r}", bottom, f"below a = {top}")
+        for name, a, b in zip(names, self.a, self.b, strict=True):
+            if b >= a:
+                raise unfit(f"b of level {name!r}", b, f"below a = {a}")
 
     def check(self, counts_as: Wanted | None) -> None:
         check_unary(self.a, self.b, self.levels)
@@ -62,10 +63,10 @@ class Bits(Shape):
 
     def at(self, levels: Levels) -> Self:
         size = len(levels.names)
-        # Of one level it becomes that of all of them; else there are as many.
-        a = (self.a * size)[:size]
-        b = (self.b * size)[:size]
-        return replace(self, levels=levels, a=a, b=b)
+        if len(self.a) == size:
+            return replace(self, levels=levels)
+        # Of one level it becomes that of all of them.
+        return replace(self, levels=levels, a=self.a * size, b=self.b * size)
 
     def largest(self) -> float:
         """Largest log-ratio of any two elements in one report, or of any two sets; nats, up."""
@@ -73,8 +74,10 @@ class Bits(Shape):
         return log_upper_bound(max(ones) * max(zeros))
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
-        pairs = zip(self.a, self.b, strict=True)
-        return [(Fraction(a, DENOMINATOR), Fraction(b, DENOMINATOR)) for a, b in pairs]
+        chances = []
+        for a, b in zip(self.a, self.b, strict=True):
+            chances.append((Fraction(a, DENOMINATOR), Fraction(b, DENOMINATOR)))
+        return chances
 
     @property
     def addends(self) -> int:
@@ -90,11 +93,11 @@ class Bits(Shape):
 
     def draw(self, elements: Own, source: Source) -> bytes:
         # Words for all bits, the own one among them: how many are drawn says nothing.
-        tops, bottoms = self._thresholds
-        drawn = words(source, len(bottoms))
-        bits = bytearray(map(operator.lt, drawn, bottoms))
+        if_own, if_other = self._thresholds
+        drawn = words(source, len(if_other))
+        bits = bytearray(map(operator.lt, drawn, if_other))
         (element,) = elements
-        bits[element] = drawn[element] < tops[element]
+        bits[element] = drawn[element] < if_own[element]
         return packed(bits, self.size)
 
     @cached_property
@@ -103,15 +106,10 @@ class Bits(Shape):
 
     @cached_property
     def _thresholds(self) -> tuple[list[int], list[int]]:
-        tops: list[int] = []
-        bottoms: list[int] = []
-        for top, bottom, count in zip(
-            self.a, self.b, self.levels.item_counts, strict=True
-        ):
-            tops += [top] * count
-            bottoms += [bottom] * count
-        # Dummies stand last, with the probabilities of their level.
-        dummies = self.levels.dummies
-        tops += [self.a[self.levels.dummy_level]] * dummies
-        bottoms += [self.b[self.levels.dummy_level]] * dummies
-        return tops, bottoms
+        """``a`` and ``b`` of each element, the dummies last, with those of their level."""
+        levels = self.levels
+        level_of = levels.level_of()
+        level_of += [levels.dummy_level] * levels.dummies
+        if_own = [self.a[level] for level in level_of]
+        if_other = [self.b[level] for level in level_of]
+        return if_own, if_other

@@ -152,8 +152,10 @@ class Die(Shape):
         """The face that the truth raises most, of each level; last that of none."""
         faces = []
         for first, last in spans(self.levels.item_counts):
-            faces.append(min(self.decoys[first:last]))
-        return [*faces, self.zero]
+            decoys = self.decoys[first:last]
+            faces.append(min(decoys))
+        faces.append(self.zero)
+        return faces
 
     def pairs(self) -> list[PairBudget]:
         """Loss of the round-two outputs of each level, at ``(i, i)``; of "none" at the end."""
@@ -173,7 +175,8 @@ class Die(Shape):
 
     def draw(self, elements: Own, source: Source) -> bytes:
         # The word itself: it says nothing of the answer, and both rounds follow from it.
-        return words(source, 1)[0].to_bytes(4, "little")
+        (word,) = words(source, 1)
+        return word.to_bytes(4, "little")
 
     def output(self, drawn: bytes, elements: Own, round_number: int | None) -> bytes:
         # Faces stand one after the other on the line of words: zero, the decoys, then the truth.

@@ -48,8 +48,9 @@ class Drawing:
         names = [question["name"] for question in document["questions"]]
         if len(chances) != len(names):
             raise unfit("drawn.chances", len(chances), f"one of each of {len(names)}")
-        if sum(chances) % DENOMINATOR:
-            raise unfit("sum of drawn.chances", sum(chances), "a multiple of 2^32")
+        total = sum(chances)
+        if total % DENOMINATOR:
+            raise unfit("sum of drawn.chances", total, "a multiple of 2^32")
         return cls(tuple(names), tuple(chances))
 
     @classmethod
@@ -61,15 +62,14 @@ class Drawing:
         >>> Drawing.of(["a", "b", "c"], [0.25, 0.75, 1.0]).chances
         (1073741824, 3221225472, 4294967296)
         """
+        chances = [
+            _allowed_chance(int(fraction * DENOMINATOR)) for fraction in fractions
+        ]
         total = round(sum(fractions)) * DENOMINATOR
-        chances = []
-        for fraction in fractions:
-            chance = int(fraction * DENOMINATOR)
-            chances.append(min(max(chance, 1), DENOMINATOR))
         missing = total - sum(chances)  # what rounding has left; it may be below 0
-        # Chances are cut to the allowed range; what is missing goes to the first that have room.
+        # What is missing goes to the first that have room.
         for k, chance in enumerate(chances):
-            changed = min(max(chance + missing, 1), DENOMINATOR)
+            changed = _allowed_chance(chance + missing)
             missing -= changed - chance
             chances[k] = changed
         return cls(tuple(names), tuple(chances))
@@ -100,3 +100,8 @@ class Drawing:
             if after > before:
                 asked.append(name)
         return tuple(asked)
+
+
+def _allowed_chance(chance: int) -> int:
+    """The nearest whole number that may be a chance times 2^32."""
+    return min(max(chance, 1), DENOMINATOR)

@@ -52,7 +52,9 @@ def log_upper_bound(ratio: Fraction) -> float:
     if ratio == 1:
         return 0.0
     # Quotient and logarithm are rounded up, and the double is moved up by one step.
-    quotient = _SHORT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    numerator = Decimal(ratio.numerator)
+    denominator = Decimal(ratio.denominator)
+    quotient = _SHORT.divide(numerator, denominator)
     logarithm = _SHORT.next_plus(_SHORT.ln(quotient))
     return math.nextafter(float(logarithm), math.inf)
 
@@ -102,7 +104,8 @@ class Likelihoods:
     def parts(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Numerators and denominators of both."""
         least = [value.as_integer_ratio() for value in self.least]
-        return least, [value.as_integer_ratio() for value in self.most]
+        most = [value.as_integer_ratio() for value in self.most]
+        return least, most
 
     def ratio(self, other: Likelihoods) -> Fraction | None:
         """Largest ratio of an element to one of the other in one report; ``None``: no end.
@@ -112,15 +115,19 @@ class Likelihoods:
         for report in other.zeros:
             if self.most[report]:
                 return None
-        doubles = list(map(truediv, self.floats[1], other.floats[0]))
+        _, mine = self.floats
+        others, _ = other.floats
+        doubles = list(map(truediv, mine, others))
         # A double errs by 2^-50 at most: only those this near the largest can be the largest.
         nearly = max(doubles) * _NEARLY_LARGEST
+        _, mine_exact = self.parts
+        others_exact, _ = other.parts
         # Fractions are compared by cross multiplication, without dividing by common factors:
         # hundreds of thousands of reports may nearly have the largest ratio.
         above = 0
         below = 1
         for ratio, (a, b), (c, d) in zip(
-            doubles, self.parts[1], other.parts[0], strict=True
+            doubles, mine_exact, others_exact, strict=True
         ):
             if ratio >= nearly and a * d * below > b * c * above:
                 above = a * d
@@ -144,9 +151,8 @@ class PairViolation(VerificationError):
         names = [*levels.names, "dummies"]
         realised = log_upper_bound(ratio)
         pair = f"Levels {names[i]!r} and {names[j]!r}"
-        return cls(
-            i, j, f"{pair} realise {realised!r} nats but are promised {demanded!r}"
-        )
+        reason = f"{pair} realise {realised!r} nats but are promised {demanded!r}"
+        return cls(i, j, reason)
 
 
 def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
@@ -166,12 +172,11 @@ def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
     planner...PairViolation: Levels 'all' and 'all' realise 1.0986... nats but are ...1.0986. ...
     """
     size = len(levels.epsilons)
-    if len(a) != size or len(b) != size:
-        lengths = (len(a), len(b))
+    lengths = (len(a), len(b))
+    if lengths != (size, size):
+        allowed = f"{size}, as many as levels"
         remedy = "Give a and b for every level."
-        raise InputError(
-            "lengths of a and b", lengths, f"{size}, as many as levels", remedy
-        )
+        raise InputError("lengths of a and b", lengths, allowed, remedy)
     ones, zeros = unary_ratios(a, b, levels)
     if levels.matrix is not None:
         for i, j in product(range(size), repeat=2):
@@ -189,27 +194,29 @@ def unary_ratios(
 
     One of each level, then of the dummies; VerificationError if an integer is impossible.
     """
-    # As integers of Python: products of NumPy's would overflow.
-    pairs = list(zip(map(index, a), map(index, b), strict=True))
-    for i, (top, bottom) in enumerate(pairs):
+    ones = []
+    zeros = []
+    for i, numbers in enumerate(zip(a, b, strict=True)):
+        # As integers of Python: products of NumPy's would overflow.
+        top, bottom = map(index, numbers)
         if not 0 < bottom < top < DENOMINATOR:
             reason = (
                 f"Level {i} has a = {top}, b = {bottom}; 0 < b < a < 2^32 is required"
             )
             raise VerificationError(reason)
-    if levels.dummies:
-        pairs.append(pairs[levels.dummy_level])
-    ones = []
-    zeros = []
-    for top, bottom in pairs:
         ones.append(Fraction(top, bottom))
         zeros.append(Fraction(DENOMINATOR - bottom, DENOMINATOR - top))
+    if levels.dummies:
+        ones.append(ones[levels.dummy_level])
+        zeros.append(zeros[levels.dummy_level])
     return ones, zeros
 
 
 def _check_min(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
-    # Only the two largest ratios each way can be the worst beside a level: O(t) pairs.
-    # r = min(eps_i, against_j): each level at its own budgets beside the largest of the others.
+    """``r = min(eps_i, against_j)``: each level beside the largest ratios of the others.
+
+    Only the two largest each way can be the worst beside a level: O(t) pairs.
+    """
     levels_and_dummies = range(len(ones))
     best_ones = nlargest(2, levels_and_dummies, key=ones.__getitem__)
     best_zeros = nlargest(2, levels_and_dummies, key=zeros.__getitem__)
@@ -223,18 +230,19 @@ def _check_min(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
 
 
 def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
+    """``e^((x + y) / 2) >= lower(x / 2) lower(y / 2)``: the two largest factors each way decide."""
     members = levels.members
-    # e^((x + y) / 2) >= lower(x / 2) lower(y / 2): a product decides, and its two largest factors.
     halves = [exp_lower_bound(member.epsilon / 2) for member in members]
+    shares_of_ones = list(map(truediv, ones, halves))
+    shares_of_zeros = list(map(truediv, zeros, halves))
     positions = range(len(ones))
-    best_ones = nlargest(2, positions, key=lambda k: ones[k] / halves[k])
-    best_zeros = nlargest(2, positions, key=lambda k: zeros[k] / halves[k])
-    pairs = [(i, i) for i in positions]
+    best_ones = nlargest(2, positions, key=shares_of_ones.__getitem__)
+    best_zeros = nlargest(2, positions, key=shares_of_zeros.__getitem__)
+    pairs = list(zip(positions, positions, strict=True))
     pairs += product(best_ones, best_zeros)
     for i, j in pairs:
         if i == j and members[i].elements == 1:
             continue  # it is told from no other of its level
-        # Each half is a bound of e^(x / 2), of which the pair has the product.
         ratio = ones[i] * zeros[j]
         if ratio > halves[i] * halves[j]:
             demanded = (members[i].epsilon + members[j].epsilon) / 2
@@ -249,11 +257,12 @@ def _check_pair(
     j: int,
     budget: float,
 ) -> None:
+    """The pair at its budget, or VerificationError."""
     if budget == math.inf:
         return
     # Doubles settle most pairs; exact numbers those where they are near each other.
-    about = float(ones[i]) * float(zeros[j])
-    if about < math.exp(budget) * _NEARLY_LARGEST:
+    double = float(ones[i]) * float(zeros[j])
+    if double < math.exp(budget) * _NEARLY_LARGEST:
         return
     # Exact: the bound is a rational number just below e^budget.
     ratio = ones[i] * zeros[j]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -15,6 +16,11 @@ from planner.limits import DENOMINATOR as D
 # About 1 + e^20: beyond, seeds of 32 bits no longer spread items evenly.
 MAX_VALUES = 2**29
 _MASK = 2**32 - 1
+# Constants of XXH32's specification, by their numbers there.
+_PRIME_2 = 2246822519
+_PRIME_3 = 3266489917
+_PRIME_4 = 668265263
+_PRIME_5 = 374761393
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,9 @@ class Hash(Shape):
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
         # The true value is reported on purpose, or else by chance, one in so many.
+        truthful = Fraction(self.truth, D)
         by_chance = Fraction(D - self.truth, D * self.values)
-        true_chance = Fraction(self.truth, D) + by_chance
+        true_chance = truthful + by_chance
         # Another item has the reported value with the seeds under which it hashes to it.
         other_chance = Fraction(1, self.values)
         return [(true_chance, other_chance)] * len(self.levels.names)
@@ -78,13 +85,14 @@ class Hash(Shape):
 
     def draw(self, elements: Own, source: Source) -> bytes:
         # Each from a call of its own, as ports read them.
-        seed = words(source, 1)[0]
-        word = words(source, 1)[0]
+        (seed,) = words(source, 1)
+        (word,) = words(source, 1)
         if word < self.truth:
-            value = xxh32(elements[0], seed) % self.values
+            (element,) = elements
+            value = xxh32(element, seed) % self.values
         else:
             value = choose(source, self.values)
-        return seed.to_bytes(4, "little") + value.to_bytes(4, "little")
+        return struct.pack("<2I", seed, value)
 
 
 def xxh32(item: int, seed: int) -> int:
@@ -96,8 +104,9 @@ def xxh32(item: int, seed: int) -> int:
     '0x57848006'
     """
     # XXH32 of an input of four bytes: one 32-bit round, then the final mix of its specification.
-    h = (seed + 374761393 + 4 + item * 3266489917) & _MASK
-    h = ((h << 17 | h >> 15) & _MASK) * 668265263 & _MASK
-    h = (h ^ h >> 15) * 2246822519 & _MASK
-    h = (h ^ h >> 13) * 3266489917 & _MASK
+    h = (seed + _PRIME_5 + 4 + item * _PRIME_3) & _MASK
+    rotated = (h << 17 | h >> 15) & _MASK
+    h = rotated * _PRIME_4 & _MASK
+    h = (h ^ h >> 15) * _PRIME_2 & _MASK
+    h = (h ^ h >> 13) * _PRIME_3 & _MASK
     return h ^ h >> 16

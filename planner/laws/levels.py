@@ -296,9 +296,11 @@ class Levels:
     def numbers(self) -> dict[str, int]:
         """Item number of each named item."""
         numbers: dict[str, int] = {}
-        for (start, _), items in zip(spans(self.item_counts), self.items, strict=True):
+        start = 0
+        for count, items in zip(self.item_counts, self.items, strict=True):
             for number, item in enumerate(items, start):
                 numbers[item] = number
+            start += count
         return numbers
 
     def unnamed(self, answer: object) -> int | None:

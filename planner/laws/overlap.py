@@ -99,13 +99,15 @@ class Overlap(Shape):
             )
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
+        *ends, total = self.ends
         # The mean of a whole number up to k is k less the chances to be at most 0, 1, .. k - 1.
-        total = self.ends[-1]
-        mean = self.hits[-1] - Fraction(sum(self.ends[:-1]), total)
+        most = self.hits[-1]
+        mean_hits = most - Fraction(sum(ends), total)
+        mean_others = self.held - mean_hits
         # Of the own elements, as many as dummies, each is reported as often; so are all others.
-        own_chance = mean / self.levels.dummies
-        other_chance = (self.held - mean) / self.levels.total
-        return [(own_chance, other_chance)] * len(self.levels.names)
+        true_chance = mean_hits / self.levels.dummies
+        other_chance = mean_others / self.levels.total
+        return [(true_chance, other_chance)] * len(self.levels.names)
 
     @property
     def cells(self) -> int:
@@ -128,21 +130,24 @@ class Overlap(Shape):
         return width
 
     def draw(self, elements: Own, source: Source) -> bytes:
+        held = self.held
         drawn = below(source, self.ends[-1])
         hits = self.hits[bisect_right(self.ends, drawn)]
-        # Others are numbered without one's own: an element's number, less those of one's own
-        # below it, is its place among the others.
         mine = sorted(elements)
+        own_count = len(mine)
+        other_count = self.cells - own_count
         # As far as a report could need it, so that the number of words says no number of hits.
-        first = order(source, len(mine), min(self.held, len(mine)))
-        rest = self.cells - len(mine)
-        others = order(source, rest, min(self.held, rest))
+        own_order = order(source, own_count, min(held, own_count))
+        other_order = order(source, other_count, min(held, other_count))
+        reported = [mine[position] for position in own_order[:hits]]
+        # Others are numbered without one's own: an element's number, less those of one's own
+        # below it, is its position among the others.
         shifts = [element - position for position, element in enumerate(mine)]
-        chosen = [mine[position] for position in first[:hits]]
-        for position in others[: self.held - hits]:
-            # As many of one's own stand below it as have a shift of at most its place.
-            chosen.append(position + bisect_right(shifts, position))
-        return self.written(sorted(chosen))
+        for position in other_order[: held - hits]:
+            # As many of one's own stand below it as have a shift of at most its position.
+            own_below = bisect_right(shifts, position)
+            reported.append(position + own_below)
+        return self.written(sorted(reported))
 
     def written(self, elements: Sequence[int]) -> bytes:
         """The report that has these elements, ascending."""
@@ -172,15 +177,18 @@ class Overlap(Shape):
         length = self.levels.dummies
         others = self.levels.total
         least = self.hits[0]
-        reports = comb(held, least) * comb(self.cells - held, length - least)
-        # Reports with j hits are as many as C(held, j) C(n - held, l - j), but for a factor; with
-        # their likelihood over a common denominator each weight follows from the one before.
-        weights = [reports * prod(self.ratios)]
+        # Reports with j hits are as many as C(held, j) C(n - held, l - j), but for a factor.
+        reports = comb(held, least)
+        reports *= comb(self.cells - held, length - least)
+        weight = reports * prod(self.ratios)
+        weights = [weight]
+        # With their likelihood over a common denominator each weight follows from the one before.
         for j, ratio in zip(self.hits, self.ratios, strict=False):
-            likelier = (held - j) * (length - j)
-            fewer = (j + 1) * (others - held + j + 1)
+            more_reports = (held - j) * (length - j)
+            fewer_reports = (j + 1) * (others - held + j + 1)
             # The division leaves nothing over.
-            weights.append(weights[-1] * (likelier * D) // (fewer * ratio))
+            weight = weight * (more_reports * D) // (fewer_reports * ratio)
+            weights.append(weight)
         return list(accumulate(weights))
 
     @cached_property

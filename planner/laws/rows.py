@@ -70,7 +70,8 @@ class Rows(Shape):
         if size != self.levels.total:
             allowed = f"one for each of {self.levels.total} answers"
             raise unfit("rows", size, allowed)
-        for key, table in (("rows", self.rows), ("values", self.values)):
+        for key in ("rows", "values"):
+            table = getattr(self, key)
             if not has_shape(table, (len(table), reports)):
                 reason = f"{key} is not of the shape {len(table)} x {reports}"
                 raise InputError.because(key, reason, EXPORT_REMEDY)
@@ -78,13 +79,13 @@ class Rows(Shape):
             raise unfit("blocks", list(self.blocks), f"{reports} together")
 
     def check(self, counts_as: Wanted | None) -> None:
+        totals = self._block_totals(self.rows[0])
         for x, row in enumerate(self.rows):
             if sum(row) != D:
                 raise VerificationError(f"The integers of row {x} do not sum to 2^32")
-            if self._block_totals(row) != self._block_totals(self.rows[0]):
-                raise VerificationError(
-                    f"The blocks of row {x} are not those of the first one"
-                )
+            if self._block_totals(row) != totals:
+                reason = f"The blocks of row {x} are not those of the first one"
+                raise VerificationError(reason)
         levels = self.levels
         for i, j in product(range(len(levels.names)), repeat=2):
             names = f"Levels {levels.names[i]!r} and {levels.names[j]!r}: a report"
@@ -100,12 +101,14 @@ class Rows(Shape):
 
     def draw(self, elements: Own, source: Source) -> bytes:
         # The first report whose probabilities, added up to it, exceed the word.
-        word = words(source, 1)[0]
-        report = bisect_right(self._ends[elements[0]], word)
+        (element,) = elements
+        (word,) = words(source, 1)
+        report = bisect_right(self._ends[element], word)
         return report.to_bytes(self.size, "little")
 
     @cached_property
     def _ends(self) -> list[list[int]]:
+        """Of each row its integers, added up."""
         return [list(accumulate(row)) for row in self.rows]
 
     @cached_property
@@ -120,6 +123,7 @@ class Rows(Shape):
         return likelihoods
 
     def _block_totals(self, row: tuple[int, ...]) -> list[int]:
+        """The integers of each block of reports together."""
         return [sum(row[i:j]) for i, j in spans(self.blocks)]
 
     def _require_unbiased(self, counts_as: Wanted) -> None:
@@ -133,12 +137,14 @@ class Rows(Shape):
                 f"{len(self.values)} rows of values for {len(counts_as)} wanted numbers"
             )
             raise VerificationError(reason)
-        for meaning, numbers in zip(self.values, counts_as, strict=True):
-            scaled = [floor(Fraction(value) * SCALE) for value in meaning]
-            bound = floor(max(map(abs, numbers)) * (D * SCALE)) // BIAS
+        unit = D * SCALE
+        for values, numbers in zip(self.values, counts_as, strict=True):
+            scaled = [floor(Fraction(value) * SCALE) for value in values]
+            largest = max(map(abs, numbers))
+            bound = floor(largest * unit) // BIAS
             for x, (row, number) in enumerate(zip(self.rows, numbers, strict=True)):
                 expected = sum(map(mul, row, scaled))
-                if abs(expected - floor(number * (D * SCALE))) > bound:
-                    raise VerificationError(
-                        f"The estimator is biased for the answers of row {x}"
-                    )
+                error = expected - floor(number * unit)
+                if abs(error) > bound:
+                    reason = f"The estimator is biased for the answers of row {x}"
+                    raise VerificationError(reason)

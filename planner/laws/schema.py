@@ -130,9 +130,10 @@ def check(value: Json, schema: Schema, path: str = "", where: str = "") -> None:
         raise unfit(_name(path, where), value, _allowed(schema))
     if "properties" in schema:
         _check_keys(value, schema, path, where)
+        properties = schema["properties"]
         for key, part in value.items():
-            if key in schema["properties"]:
-                check(part, schema["properties"][key], _join(path, key), where)
+            if key in properties:
+                check(part, properties[key], _join(path, key), where)
     elif "items" in schema:
         for i, part in enumerate(value):
             check(part, schema["items"], f"{path}[{i}]", where)
@@ -161,7 +162,9 @@ def _fits(value: Json, schema: Schema) -> bool:
         typed = [(type(item), item) for item in schema["enum"]]
         return (type(value), value) in typed
     _, classes = _TYPES[schema["type"]]
-    return type(value) in classes and _in_range(value, schema)
+    if type(value) not in classes:
+        return False
+    return _in_range(value, schema)
 
 
 def _in_range(value: Json, schema: Schema) -> bool:
@@ -171,10 +174,10 @@ def _in_range(value: Json, schema: Schema) -> bool:
         return len(value) >= schema.get("minItems", schema.get("minLength"))
     if schema["type"] not in ("integer", "number"):
         return True
-    # Where there is no limit the value is its own.
-    least = schema.get("minimum", value)
-    most = schema.get("maximum", value)
-    return bool(least <= value <= most and schema.get("exclusiveMinimum", -inf) < value)
+    least = schema.get("minimum", -inf)
+    most = schema.get("maximum", inf)
+    above = schema.get("exclusiveMinimum", -inf)
+    return bool(least <= value <= most and above < value)
 
 
 def passes(value: Json, schema: Schema) -> bool:

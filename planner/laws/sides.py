@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, chain, product
+from itertools import accumulate, chain
 from math import floor, inf
 from operator import mul
 from typing import ClassVar, Self
@@ -129,9 +129,8 @@ class Sides(Shape):
 
     @property
     def cells(self) -> int:
-        return len(self.types) * (
-            1 + self.levels.elements
-        )  # a collector counts type by type
+        # A collector counts type by type: the reports, and the ones of each element.
+        return len(self.types) * (1 + self.levels.elements)
 
     @property
     def addends(self) -> int:
@@ -154,8 +153,9 @@ class Sides(Shape):
             if sum(map(sum, row)) != D:
                 raise VerificationError(f"The integers of group {g} do not sum to 2^32")
             for o, pair in enumerate(row):
-                for standing, weight in zip(self._standing(g, o), pair, strict=True):
-                    if weight and not standing:
+                standing = self._standing(g, o)
+                for elements, weight in zip(standing, pair, strict=True):
+                    if weight and not elements:
                         empty = f"no element of group {g} on a side with a probability"
                         raise VerificationError(f"Type {o} has {empty}")
         for (a, b), demanded in self._demanded.items():
@@ -189,7 +189,10 @@ class Sides(Shape):
         if len(self.types) - high_counts.count(0) != 1:
             return None
         high = max(high_counts)
-        low_weight, high_weight = self.weights[0][high_counts.index(high)]
+        telling = high_counts.index(high)
+        (group,) = self.weights
+        (elements,) = self.counts
+        low_weight, high_weight = group[telling]
         blanks = D - low_weight - high_weight
         if blanks > _MOST_BLANKS:
             return None
@@ -197,7 +200,7 @@ class Sides(Shape):
         # one is low, all but one where it is high.
         others = low_weight * high + high_weight * (high - 1)
         true_chance = Fraction(high_weight, D)
-        other_chance = Fraction(others, D * (self.counts[0] - 1))
+        other_chance = Fraction(others, D * (elements - 1))
         return [(true_chance, other_chance)] * len(self.levels.names)
 
     def _standing(self, group: int, kind: int) -> tuple[int, int]:
@@ -207,11 +210,12 @@ class Sides(Shape):
 
     @cached_property
     def _names(self) -> list[str]:
-        """The names of the first levels of each group, in one text."""
-        names: list[list[str]] = [[] for _ in self.weights]
+        """Of the levels of each group, the first ones."""
+        names = [list[str]() for _ in self.weights]
         for name, group in zip(self.levels.names, self.groups, strict=True):
-            if len(names[group]) < _MOST_TYPE_NAMES:
-                names[group].append(repr(name))
+            of_group = names[group]
+            if len(of_group) < _MOST_TYPE_NAMES:
+                of_group.append(repr(name))
         return list(map(", ".join, names))
 
     @cached_property
@@ -226,16 +230,18 @@ class Sides(Shape):
             least = []
             most = []
             for kind, pair in enumerate(self.weights[group]):
+                standing = self._standing(group, kind)
                 values = []
-                for weight, n in zip(pair, self._standing(group, kind), strict=True):
+                for weight, n in zip(pair, standing, strict=True):
                     if n:  # a side on which nobody stands is never reported
                         values.append(Fraction(weight * count, n))
                 least.append(min(values))
                 most.append(max(values))
             likelihoods.append(Likelihoods(least, most))
         ratios = {}
-        for a, b in product(range(len(likelihoods)), repeat=2):
-            ratios[a, b] = likelihoods[a].ratio(likelihoods[b])
+        for a, of_first in enumerate(likelihoods):
+            for b, of_second in enumerate(likelihoods):
+                ratios[a, b] = of_first.ratio(of_second)
         return ratios
 
     @cached_property
@@ -244,30 +250,43 @@ class Sides(Shape):
 
         Of one group under a rule of names: the smallest of its levels, even if one item has it.
         """
-        levels = self.levels
-        budgets = dict[tuple[int, int], float]()
-        if levels.matrix is None:
-            # Levels of a group share their likelihoods, so the least budget of any binds all.
-            raising = [inf] * len(self.counts)
-            lowering = [inf] * len(self.counts)
-            for group, level in zip(self.groups, levels.members, strict=True):
-                raising[group] = min(raising[group], level.epsilon)
-                lowering[group] = min(lowering[group], level.against)
-            for a, b in product(range(len(self.counts)), repeat=2):
-                budget = of_both(levels.rule, raising[a], raising[b], lowering[b])
-                budgets[a, b] = budget
+        if self.levels.matrix is None:
+            budgets = self._demanded_by_name()
         else:
-            for i, j in product(range(len(levels.names)), repeat=2):
-                pair = (self.groups[i], self.groups[j])
-                smallest = budgets.get(pair, inf)
-                budgets[pair] = min(smallest, levels.demanded(i, j))
+            budgets = self._demanded_by_matrix()
         for group, count in enumerate(self.counts):
             if count == 1:  # a lone element is told from no other of its group
                 del budgets[group, group]
         return budgets
 
+    def _demanded_by_name(self) -> dict[tuple[int, int], float]:
+        """Of all pairs of groups, under a rule with a name."""
+        levels = self.levels
+        # Levels of a group share their likelihoods, so the least budget of any binds all.
+        raising = [inf] * len(self.counts)
+        lowering = [inf] * len(self.counts)
+        for group, level in zip(self.groups, levels.members, strict=True):
+            raising[group] = min(raising[group], level.epsilon)
+            lowering[group] = min(lowering[group], level.against)
+        budgets = {}
+        for a, x in enumerate(raising):
+            for b, y in enumerate(raising):
+                budgets[a, b] = of_both(levels.rule, x, y, lowering[b])
+        return budgets
+
+    def _demanded_by_matrix(self) -> dict[tuple[int, int], float]:
+        """Of all pairs of groups, under a matrix of pair budgets."""
+        budgets = dict[tuple[int, int], float]()
+        for i, first in enumerate(self.groups):
+            for j, second in enumerate(self.groups):
+                smallest = budgets.get((first, second), inf)
+                demanded = self.levels.demanded(i, j)
+                budgets[first, second] = min(smallest, demanded)
+        return budgets
+
     def _require_unbiased(self) -> None:
         """An answer counts as one for its item and as none for every other, on average."""
+        # Of each group the integer of each type, whichever side its element is on.
         sent = [list(map(sum, row)) for row in self.weights]
         for a, count in enumerate(self.counts):
             # Sums over all reports of weight times value, scaled: for the item it must be one.
@@ -290,7 +309,8 @@ class Sides(Shape):
                 biased |= abs(group_error) > bound * (count - 1)
             for b, row in enumerate(sent):
                 if b != a:
-                    biased |= abs(sum(map(mul, row, totals))) > bound * count
+                    other_error = sum(map(mul, row, totals))
+                    biased |= abs(other_error) > bound * count
             if biased:
                 raise VerificationError(
                     f"The estimator of levels {self._names[a]} is biased"
@@ -304,35 +324,44 @@ class Sides(Shape):
         return (0, *accumulate(self.counts))
 
     @cached_property
-    def places(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """The first element, the group and the first bit of each level."""
+    def first_elements(self) -> tuple[int, ...]:
+        """The number of each level's first element."""
+        return (0, *accumulate(self.levels.item_counts[:-1]))
+
+    @cached_property
+    def first_bits(self) -> tuple[int, ...]:
+        """The bit of each level's first element."""
         free = list(self.starts)
-        firsts = []
-        counts = self.levels.item_counts
-        for group, count in zip(self.groups, counts, strict=True):
-            firsts.append(free[group])
+        first_bits = []
+        for group, count in zip(self.groups, self.levels.item_counts, strict=True):
+            first_bits.append(free[group])
             free[group] += count
-        first_elements = (0, *accumulate(counts[:-1]))
-        return first_elements, self.groups, tuple(firsts)
+        return tuple(first_bits)
 
     @cached_property
     def _ends(self) -> list[list[int]]:
-        return [list(accumulate(chain.from_iterable(row))) for row in self.weights]
+        """Of each group its integers, added up: of each type low, then high."""
+        ends = []
+        for row in self.weights:
+            integers = chain.from_iterable(row)
+            ends.append(list(accumulate(integers)))
+        return ends
 
     @cached_property
     def _choices(self) -> dict[int, list[int]]:
         return {}
 
     def draw(self, elements: Own, source: Source) -> bytes:
-        numbers, groups, firsts = self.places
         # Elements are numbered level by level; bits stand group by group.
         (element,) = elements
-        level = bisect_right(numbers, element) - 1
-        group = groups[level]
-        bit = firsts[level] + element - numbers[level]
-        word = words(source, 1)[0]
+        level = bisect_right(self.first_elements, element) - 1
+        in_level = element - self.first_elements[level]
+        bit = self.first_bits[level] + in_level
+        group = self.groups[level]
+        (word,) = words(source, 1)
         # A type's low and high side stand one after the other among the group's integers.
-        kind, side = divmod(bisect_right(self._ends[group], word), 2)
+        position = bisect_right(self._ends[group], word)
+        kind, side = divmod(position, 2)
         bits = self._split(kind, bit, bool(side), group, source)
         sides = packed(bits, self.size - self._type_bytes)
         return kind.to_bytes(self._type_bytes, "little") + sides
@@ -347,25 +376,26 @@ class Sides(Shape):
             low, high = self._standing(group, kind)
             end = start + low + high
             few = min(low, high)
-            side = high <= low  # the smaller one, high if both are equal
-            larger = not side
-            if not few:
-                larger = high > 0
-            bits[start:end] = bytes([larger]) * (low + high)
             if not few:  # all are on one side
+                bits[start:end] = bytes([high > 0]) * (end - start)
                 continue
+            smaller = high <= low  # the smaller side, high if both are equal
+            bits[start:end] = bytes([not smaller]) * (end - start)
             # Floyd's method (Bentley, 1987): a subset for the smaller side, all alike.
             for last in range(end - few, end):
                 pick = start + next(drawn)
-                if bits[pick] == side:  # is in the subset already
+                if bits[pick] == smaller:  # is in the subset already
                     pick = last
-                bits[pick] = side
+                bits[pick] = smaller
             of_high = next(drawn)
             of_low = next(drawn)
             if group == own_group and bits[own_bit] != own_side:
                 # It changes sides with one that is there, the first or second choice of these.
-                there = [k for k in range(start, end) if bits[k] == own_side]
-                chosen = there[of_high] if own_side else there[of_low]
+                standing = [k for k in range(start, end) if bits[k] == own_side]
+                if own_side:
+                    chosen = standing[of_high]
+                else:
+                    chosen = standing[of_low]
                 bits[chosen] = not own_side
                 bits[own_bit] = own_side
         return bits
@@ -376,8 +406,10 @@ class Sides(Shape):
             sizes: list[int] = []
             for group, count in enumerate(self.counts):
                 low, high = self._standing(group, kind)
-                if few := min(low, high):
-                    sizes += [*range(count - few + 1, count + 1), high, low]
+                few = min(low, high)
+                if few:
+                    sizes += range(count - few + 1, count + 1)
+                    sizes += [high, low]
             self._choices[kind] = sizes
         return self._choices[kind]
 

@@ -25,9 +25,10 @@ def system(count: int) -> bytes:
 
 def words(source: Source, count: int) -> tuple[int, ...]:
     """``count`` uniform integers below 2^32, from ``4 count`` bytes asked for at once."""
-    data = source(4 * count)
+    size = 4 * count
+    data = source(size)
     # A source that fails must not be taken for zeros.
-    if not isinstance(data, bytes) or len(data) != 4 * count:
+    if not isinstance(data, bytes) or len(data) != size:
         raise VerificationError("The source of entropy failed", "Report nothing.")
     return struct.unpack(f"<{count}I", data)
 
@@ -57,7 +58,8 @@ def choose_all(source: Source, sizes: Sequence[int]) -> list[int]:
     """
     chosen: list[int] = []
     while len(chosen) < len(sizes):
-        for word in words(source, len(sizes) - len(chosen)):
+        missing = len(sizes) - len(chosen)
+        for word in words(source, missing):
             size = sizes[len(chosen)]
             # Words past the largest multiple are rejected, or small choices would be likelier.
             if word < DENOMINATOR - DENOMINATOR % size:
@@ -104,7 +106,8 @@ def order(source: Source, count: int, needed: int) -> list[int]:
     # Only places whose number changed are kept: a row of all of them may be long.
     moved: dict[int, int] = {}
     chosen = []
-    for position in choose_all(source, range(count, count - needed, -1)):
+    sizes = range(count, count - needed, -1)
+    for position in choose_all(source, sizes):
         chosen.append(moved.get(position, position))
         last = count - len(chosen)
         moved[position] = moved.get(last, last)

@@ -120,10 +120,9 @@ class SidesCollected(sides.Sides, Collected):
     @cached_property
     def bits(self) -> Whole:
         """The bit of each element, shape ``(elements,)``."""
-        first_elements, _, first_bits = self.places
         # The items of a level stand side by side, among the elements and among the bits.
-        shift_of_level = np.array(first_bits) - np.array(first_elements)
-        shifts = np.repeat(shift_of_level, self.levels.item_counts)
+        of_levels = np.subtract(self.first_bits, self.first_elements)
+        shifts = np.repeat(of_levels, self.levels.item_counts)
         return np.arange(self.levels.elements) + shifts
 
     @cached_property
