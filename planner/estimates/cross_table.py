@@ -124,7 +124,7 @@ class CrossTable(WithDataFrame):
         return self.drawn_covariance(self.shares)
 
     def drawn_covariance(self, shares: Array) -> Array:
-        """Of the counts, for people drawn at random from such shares: ``n (M(p) - p p')``."""
+        """The counts' covariance ``n (M(p) - p p')``, for people drawn from such shares."""
         p = shares.ravel()
         second_moments = self.moments(p, np.eye(p.size))
         return self.users * (second_moments - np.outer(p, p))
@@ -203,7 +203,7 @@ class CrossTable(WithDataFrame):
         return raw - np.outer(rows, columns)
 
     def _jacobian(self) -> Array:
-        """``J``, of theta by the cells' shares: ``1 - r_i [same column] - s_j [same row]``."""
+        """``J``, theta's slopes by the shares: ``1 - r_i [same column] - s_j [same row]``."""
         r, s = self._margins
         rows, columns = self.lines
         same_column = columns.T @ columns
@@ -215,7 +215,7 @@ class CrossTable(WithDataFrame):
 
     @cached_property
     def _independent_covariance(self) -> Array:
-        """Of the counts, if the two answers were independent: ``Sigma(r s')``, times ``n``."""
+        """The counts' covariance if the two answers were independent, ``n Sigma(r s')``."""
         r, s = self._margins
         return self.drawn_covariance(np.outer(r, s))
 

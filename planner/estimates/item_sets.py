@@ -80,7 +80,7 @@ class LongerSets:
         return np.interp(expected, np.append(0.0, counted), np.append(0.0, counts))
 
     def largest_bias(self, users: int) -> float:
-        """By how many people a count can be too small at most, whatever the item."""
+        """The most people by which a count can be too small, whatever the item."""
         # People of each size: those with a longer set than the one before, less the next.
         people = -np.diff([*self.most_people(users), 0])
         sizes = np.array(self.sizes, dtype=np.float64)

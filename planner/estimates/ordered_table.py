@@ -137,7 +137,7 @@ def _directions(
 def _covariances(
     table: CrossTable, shares: Array, gap_form: Array, sum_form: Array
 ) -> tuple[float, float, float]:
-    """Of ``C - D`` and ``C + D`` at such shares: both variances, and the covariance last."""
+    """The variances of ``C - D`` and ``C + D`` at such shares, and their covariance last."""
     p = shares.ravel()
     sigma = table.drawn_covariance(shares) / table.users**2
     gap_form_sigma = gap_form @ sigma

@@ -44,7 +44,7 @@ class ReportLaw(NamedTuple):
     answered: float | None = None
 
     def covariance(self, shares: Array) -> Array:
-        """Of the estimates, of people drawn from such shares of the answers."""
+        """The covariance of the estimates, for people drawn from such shares of the answers."""
         chances = shares @ self.matrix
         # What a report adds, less the mean of its block.
         deviations = self.estimator.copy()

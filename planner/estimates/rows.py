@@ -500,7 +500,7 @@ def _combined_limits(
 
 
 def _population_variance(rows: AnswerRows) -> Array:
-    """Of people drawn at random: that of their reports, and what who was asked adds."""
+    """The variance for people drawn at random: their reports', and what who was asked adds."""
     return np.square(rows["standard_error"]) + rows.drawn
 
 

@@ -125,7 +125,7 @@ class TwoByTwo:
     moments: Array
 
     def covariance(self, shares: Array) -> Array:
-        """Of the four counts, of people drawn from such shares of the cells."""
+        """The covariance of the four counts, for people drawn from such shares of the cells."""
         second_moments = np.tensordot(shares, self.moments, 1)
         of_report = second_moments - np.outer(shares, shares)
         return np.asarray(self.users * of_report)
@@ -224,7 +224,7 @@ def table_with_odds(odds_ratio: float, row_share: float, column_share: float) ->
 
 
 def _edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """From ``inside`` towards an ``end``, where it holds no more; the end if it holds there."""
+    """Where it holds no more, from ``inside`` towards an ``end``; the end if it holds there."""
     near_end = end + 1e-9 * (inside - end)
     if holds(near_end):
         return end
@@ -261,7 +261,7 @@ class SquaredDistance(NamedTuple):
     along: float
 
     def variance(self, s: float) -> float:
-        """At ``|x|^2 = s``."""
+        """The law's variance at ``|x|^2 = s``."""
         return 2 * self.trace_of_square + 4 * self.along * s
 
     def at_most_seen(self, s: float) -> float:
@@ -281,7 +281,7 @@ class SquaredDistance(NamedTuple):
         return float(ncx2.cdf(self.seen / scale, degrees, s / scale))
 
     def limits(self, miss: float) -> tuple[float, float]:
-        """Of ``s``, which miss with this chance, half on each side."""
+        """The limits of ``s`` that miss with this chance, half on each side."""
         if self.trace <= 0 or self.trace_of_square <= 0:
             return self.seen, self.seen
         tail = miss / 2

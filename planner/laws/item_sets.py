@@ -76,7 +76,9 @@ class OneOfSet(Item):
         rows = None
         if self.longer_sets is not None:
             rows = [{"size": n, "share": share} for n, share in self.longer_sets]
-        return super().document() | {"longer_sets": rows}
+        document = super().document()
+        document["longer_sets"] = rows
+        return document
 
     def code(self, answer: Answer) -> Code:
         # A text is a sequence, too, and would be taken for a list of letters.
@@ -98,8 +100,10 @@ class OneOfSet(Item):
         """How many items a set may have: all, where nothing is said of sizes."""
         if self.longer_sets is None:
             return self.levels.total
-        sizes = [self.padding_length, *(size for size, _ in self.longer_sets)]
-        return min(sizes[-1], self.levels.total)
+        largest = self.padding_length
+        if self.longer_sets:
+            largest, _ = self.longer_sets[-1]
+        return min(largest, self.levels.total)
 
     def of_items(self, items: Collection[int]) -> Code:
         """The answer with these items, none of which is there twice; InputError if too many."""
@@ -173,11 +177,12 @@ class WholeSet(OneOfSet):
     def own(self, code: Code, source: Source) -> Own:
         length = self.padding_length
         # As many choices of the same sizes for every set up to the length.
-        places = order(source, max(len(code), length), length)
+        positions = order(source, max(len(code), length), length)
         if len(code) > length:
-            return tuple(code[position] for position in places)
-        dummies = range(self.levels.total, self.levels.elements - len(code))
-        return (*code, *dummies)
+            return tuple(code[position] for position in positions)
+        missing = length - len(code)
+        first_dummy = self.levels.total
+        return (*code, *range(first_dummy, first_dummy + missing))
 
 
 def _listed(cell: str) -> list[str]:

@@ -108,7 +108,7 @@ class Rows(Shape):
 
     @cached_property
     def _ends(self) -> list[list[int]]:
-        """Of each row its integers, added up."""
+        """The integers of each row, added up."""
         return [list(accumulate(row)) for row in self.rows]
 
     @cached_property

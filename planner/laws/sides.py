@@ -210,7 +210,7 @@ class Sides(Shape):
 
     @cached_property
     def _names(self) -> list[str]:
-        """Of the levels of each group, the first ones."""
+        """The names of the first levels of each group, in one text."""
         names = [list[str]() for _ in self.weights]
         for name, group in zip(self.levels.names, self.groups, strict=True):
             of_group = names[group]
@@ -260,7 +260,7 @@ class Sides(Shape):
         return budgets
 
     def _demanded_by_name(self) -> dict[tuple[int, int], float]:
-        """Of all pairs of groups, under a rule with a name."""
+        """The budgets of all pairs of groups, under a rule with a name."""
         levels = self.levels
         # Levels of a group share their likelihoods, so the least budget of any binds all.
         raising = [inf] * len(self.counts)
@@ -275,7 +275,7 @@ class Sides(Shape):
         return budgets
 
     def _demanded_by_matrix(self) -> dict[tuple[int, int], float]:
-        """Of all pairs of groups, under a matrix of pair budgets."""
+        """The budgets of all pairs of groups, under a matrix of pair budgets."""
         budgets = dict[tuple[int, int], float]()
         for i, first in enumerate(self.groups):
             for j, second in enumerate(self.groups):
@@ -340,7 +340,7 @@ class Sides(Shape):
 
     @cached_property
     def _ends(self) -> list[list[int]]:
-        """Of each group its integers, added up: of each type low, then high."""
+        """The integers of each group, added up: of each type low, then high."""
         ends = []
         for row in self.weights:
             integers = chain.from_iterable(row)

@@ -82,12 +82,6 @@ class FalseReports:
         """
         return false_share * (self.up - share)
 
-    def reports_for(self, standard_errors: Array) -> int:
-        """Fewest false reports that move something by its standard error, in the unit."""
-        moves = np.maximum(self.up, self.down)
-        needed = standard_errors / moves
-        return ceil(float(needed.min()))
-
 
 def false_reports(law: CollectedLaw) -> FalseReports | None:
     """What one report does to the estimates of a question; None where no weights are known.

@@ -22,7 +22,7 @@ import numpy as np
 
 from planner.arguments import finite, whole_number
 from planner.arrays import Array, Whole
-from planner.deployment.bulk import column_of
+from planner.deployment.bulk import anchor_columns, answers_of, column_of
 from planner.deployment.client.client import Report
 from planner.deployment.collecting.engines import counter as counter_of
 from planner.deployment.collecting.reports import read_line, rows_of
@@ -371,14 +371,16 @@ class _Attempt:
             draws = int(n[x, 0])
             honest_draws = int(m[x, 0])
             # Normal scores say which cells to test; among these Fisher's exact test decides. It
-            # takes far longer, so that only the farthest cells are given to it. Leaving cells out
-            # adds no false alarm.
+            # takes far longer, so that only the farthest cells are given to it, and none that are
+            # near. Leaving cells out adds no false alarm.
             farthest = np.argsort(-scores[x], kind="stable")
             for cell in farthest[:_MOST_TRIED]:
+                if scores[x, cell] <= _PLAINLY:
+                    break
                 hits = int(ones[x, cell])
                 honest_hits = int(honest_ones[x, cell])
                 chance = fisher_p_value(hits, draws, honest_hits, honest_draws)
-                if scores[x, cell] > _PLAINLY and chance < error:
+                if chance < error:
                     honest_share = f"{honest_hits / honest_draws:.6g}"
                     shares = f"{hits / draws:.6g} of its reports, not {honest_share}"
                     faults.append(f"Answer {answer!r}: {what} is set in {shares}.")

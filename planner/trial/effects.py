@@ -571,7 +571,7 @@ def _bernoulli_variance(share: Array) -> Array:
 
 
 def _powers(trial: _QuestionTrial, fits: Mapping[str, _Fits]) -> Iterator[EffectPower]:
-    """The power of each effect of a question, but for the constant."""
+    """The power of each effect of a question but the constant."""
     for outcome, fit in fits.items():
         in_file, _ = trial.direct(outcome, trial.cells.people)
         is_share = trial.asked_directly[outcome].is_share

@@ -158,7 +158,7 @@ class Trial:
 
     @classmethod
     def _of_number(cls, planned: QuestionPlan, values: Array) -> Self:
-        """The trial on numbers, one a person, NaN for none."""
+        """A trial on numbers, one a person, NaN for none."""
         asked = SampleSize.of(values.size, planned)
         tried: dict[str, Tried] = {}
         for name, law in _laws(planned).items():
@@ -174,7 +174,7 @@ class Trial:
 
     @classmethod
     def _of_counts(cls, planned: QuestionPlan, answers: AnswerCounts) -> Self:
-        """The trial on answers that are listed."""
+        """A trial on answers that are listed."""
         question = planned.deployed
         asked = SampleSize.of(answers.users, planned)
         channel = planned.fact(Channel)
@@ -207,7 +207,7 @@ class Trial:
         return list(self._tried)
 
     def only(self, name: str) -> Self:
-        """The trial of one of its mechanisms alone, by its name."""
+        """This trial of one of its mechanisms alone, by its name."""
         return replace(self, _tried={name: self._tried[name]})
 
     @property

@@ -79,7 +79,7 @@ class OneSurvey:
 
 
 class CountsOfSurvey(NamedTuple):
-    """The people who have each answer, and how many one survey estimates."""
+    """How many people have each answer, and how many one survey estimates."""
 
     truth: Array
     estimates: Estimates
@@ -272,7 +272,7 @@ class TriedOrdered:
         return everybody, np.asarray(by_answer.sum(axis=0))
 
     def _estimated_shares(self, reports: Whole) -> OrderedEstimates:
-        """Of a channel for shares or counts: those up to each answer."""
+        """The shares up to each answer, from a channel for these shares or for counts."""
         return estimate_ordered(
             self.channel,
             reports,
@@ -288,7 +288,7 @@ class TriedOrdered:
 
     @cached_property
     def _shares(self) -> Array:
-        """Of all people, with each answer."""
+        """The share of all people with each answer."""
         return self.people / self.people.sum()
 
     @cached_property
@@ -298,7 +298,7 @@ class TriedOrdered:
 
     @cached_property
     def _directions(self) -> Array:
-        """The combinations of shares whose error is planned, shape ``(k, answers)``."""
+        """The combinations of it of which the error is planned."""
         scenarios = self.channel.scenarios
         if not scenarios:
             return np.eye(self._truth.size)
