@@ -207,7 +207,7 @@ class Trial:
         return list(self._tried)
 
     def only(self, name: str) -> Self:
-        """This trial of one of its mechanisms alone, by its name."""
+        """The trial of one of its mechanisms alone, by its name."""
         return replace(self, _tried={name: self._tried[name]})
 
     @property
