@@ -151,7 +151,7 @@ def rising(values: Array, weights: Array | None = None) -> Array:
     from scipy.optimize import isotonic_regression
 
     nearest = isotonic_regression(values, weights=weights)
-    return np.asarray(np.clip(nearest.x, 0, 1))
+    return np.clip(nearest.x, 0, 1)
 
 
 def wanted_estimates(

@@ -136,7 +136,7 @@ class Estimates(WithDataFrame):
         error = seen[:, 1:]
         above = ndtr((numbers - estimate) / error)
         joint = chances * above
-        return np.asarray(joint.sum(axis=1))
+        return joint.sum(axis=1)
 
     def enough(self, seen: Array, miss: float, count: Whole, chance: Array) -> Flags:
         """Whether with so many people what was seen, or more, has more than half of ``miss``."""
@@ -420,7 +420,7 @@ def support_tail(
     # Of the others so many or more: SciPy's survival function is of more.
     enough = binom.sf(of_others - 1, users - with_item, b_of_row)
     tail = (chances * enough).sum(axis=1)
-    return np.asarray(np.minimum(1.0, tail))
+    return np.minimum(1.0, tail)
 
 
 def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:

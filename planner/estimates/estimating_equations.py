@@ -161,7 +161,7 @@ class Equations:
     def covariance(self, coefficients: Array) -> Array:
         """The sandwich ``A^-1 B A^-1`` at the solution, ``(q, q)``."""
         inverse = np.linalg.inv(self.score(coefficients).information)
-        return np.asarray(inverse @ self.middle(coefficients) @ inverse.T)
+        return inverse @ self.middle(coefficients) @ inverse.T
 
     def start(self) -> Array:
         """Coefficients that Newton's method starts from, ``(q,)``.

@@ -128,7 +128,7 @@ class Regression:
             distances = np.empty(self.coefficients.size)
             for k in range(distances.size):
                 distances[k] = self.equations.score_statistic(k, 0.0, self.coefficients)
-        return np.asarray(2 * ndtr(-np.abs(distances)))
+        return 2 * ndtr(-np.abs(distances))
 
     def _score_limit(self, k: int, effect: Effect, side: int) -> float:
         """Where the score of coefficient ``k`` is as far from 0 as the confidence allows.

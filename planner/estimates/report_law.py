@@ -125,7 +125,7 @@ class SumLaw:
         by_skewness = np.square(third / variance)
         by_kurtosis = np.abs(fourth / variance - 3 * variance)
         square = np.maximum(by_skewness, by_kurtosis)
-        return np.asarray(np.sqrt(square.max(axis=1)))
+        return np.sqrt(square.max(axis=1))
 
     def mixture(self, kind: int, values: Array) -> Array:
         """Shares of the kinds among the people who are not counted, ``(k, people's kinds)``.

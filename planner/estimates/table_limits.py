@@ -128,7 +128,7 @@ class TwoByTwo:
         """The covariance of the four counts, for people drawn from such shares of the cells."""
         second_moments = np.tensordot(shares, self.moments, 1)
         of_report = second_moments - np.outer(shares, shares)
-        return np.asarray(self.users * of_report)
+        return self.users * of_report
 
     @cached_property
     def products(self) -> tuple[float, float]:

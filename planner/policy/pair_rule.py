@@ -108,7 +108,7 @@ class PairRule:
             matrix = matrix.T
         # A level without two items to tell apart has no budget on the diagonal.
         no_pair = np.diag(~own_pairs)
-        return np.asarray(np.where(no_pair, np.inf, matrix))
+        return np.where(no_pair, np.inf, matrix)
 
     def room(
         self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
@@ -116,7 +116,7 @@ class PairRule:
         """``min_j (r_ij - used_j)``."""
         matrix = self.demanded(epsilons, own_pairs, against=against)
         left = matrix - used
-        return np.asarray(left.min(axis=1))
+        return left.min(axis=1)
 
     def leakage(
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
@@ -135,7 +135,7 @@ class PairRule:
         shortest = there_and_back.min(axis=1)
         within_level = np.where(own_pairs, shortest, 0.0)
         np.fill_diagonal(paths, within_level)
-        return np.asarray(paths.max(axis=1))
+        return paths.max(axis=1)
 
     def largest_pairs(
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
@@ -143,7 +143,7 @@ class PairRule:
         """Per level the largest budget of a protected pair that it is part of."""
         matrix = self.demanded(epsilons, own_pairs, against=against)
         matrix[np.isinf(matrix)] = 0.0
-        return np.asarray(matrix.max(axis=1))
+        return matrix.max(axis=1)
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
         """Derivatives of ``r_ij`` by the budgets of ``i`` and of ``j``; their sum if ``i = j``."""

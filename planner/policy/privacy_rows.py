@@ -99,7 +99,7 @@ class Reduction(NamedTuple):
     def at(self, total: float) -> Array:
         """The coordinates at ``T``, shape ``(t,)``."""
         lines = self.offsets + self.slopes * total
-        return np.asarray(lines.min(axis=0))
+        return lines.min(axis=0)
 
     def rows(self, x: Array) -> PrivacyRows:
         """The lines as rows on one coordinate a level and ``T``, with their prices at ``x``.

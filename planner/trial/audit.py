@@ -404,7 +404,7 @@ def _normal_scores(first: _Shares, second: _Shares) -> Array:
     variance = np.maximum(share * (1 - share), 1e-300)
     spread = np.sqrt(variance * (1 / n + 1 / m))
     distance = np.abs(ones / n - others / m)
-    return np.asarray(distance / spread)
+    return distance / spread
 
 
 def _agreeing(first: Reports, second: Reports) -> Whole:

@@ -107,7 +107,7 @@ def _oue_shares(people: Whole, epsilon: float, rng: np.random.Generator) -> Arra
     true_ones = rng.binomial(people, 0.5)
     false_ones = rng.binomial(users - people, q)
     f = (true_ones + false_ones) / users
-    return np.asarray((f - q) / (0.5 - q))
+    return (f - q) / (0.5 - q)
 
 
 def _consistent_leaves(levels: list[Array]) -> Array:

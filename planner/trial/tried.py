@@ -185,7 +185,7 @@ class TriedCounts:
         noise = self.asked.fraction * self.law.variance(people)
         variance = self.asked.parts**2 * (noise + sampling)
         bias = self._share_asked * self.law.bias(people)
-        return np.asarray(variance + np.square(bias))
+        return variance + np.square(bias)
 
     @cached_property
     def _weights(self) -> Array:
