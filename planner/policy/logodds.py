@@ -49,7 +49,7 @@ def signal(s: Array, w: Array) -> Array:
 
 
 def noise_and_signal(a: Array, b: Array) -> tuple[Array, Array]:
-    """Both error terms, ``b(1-b) / (a-b)^2`` and ``(1-a-b) / (a-b)``, of probabilities."""
+    """The two error terms of probabilities, ``b(1-b) / (a-b)^2`` and ``(1-a-b) / (a-b)``."""
     gap = a - b
     noise = b * (1.0 - b) / np.square(gap)
     signal = (1.0 - a - b) / gap

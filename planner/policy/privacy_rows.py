@@ -68,7 +68,7 @@ class Reduction(NamedTuple):
         slopes: Array,
         prices: Callable[[float], Array],
     ) -> Reduction:
-        """Between the first kink and the last, or where the first coordinate falls to 0."""
+        """The reduction between the first kink and the last, or where a coordinate falls to 0."""
         # The second line of a level falls to 0 at its pole: T stays just short of the first one.
         poles = -offsets[1] / slopes[1]
         last = min(float(np.min(poles)) * SHORT_OF_POLE, float(kinks.max()))

@@ -328,7 +328,7 @@ def _patterns(
 
 
 def _cells(counted: Mapping[tuple[Group, Code], int]) -> _Cells:
-    """From how many people have each pattern and answer."""
+    """The cells by how many people have each pattern and answer."""
     # In one order, so that a seed draws the same collections whatever order the file's rows have.
     patterns = sorted({pattern for pattern, _ in counted})
     number_of = {pattern: number for number, pattern in enumerate(patterns)}

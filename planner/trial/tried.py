@@ -306,7 +306,7 @@ class TriedOrdered:
 
     @property
     def _scale(self) -> float:
-        """From shares to people; means stay in scores."""
+        """The factor from shares to people; 1 of means, which stay in scores."""
         if self.question.of_mean:
             return 1.0
         return float(self.asked.whole)
@@ -335,7 +335,7 @@ class TriedMean:
 
     @cached_property
     def predicted(self) -> float:
-        """To first order a mean's sampling error is that of the deviations, over who answers."""
+        """The squared error expected, where a mean's sampling error is that of the deviations."""
         fraction = self.asked.fraction
         deviations = self._answered - self._truth
         squares = np.square(deviations)
