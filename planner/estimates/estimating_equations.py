@@ -23,7 +23,9 @@ _LAST_STEP_OF_TESTS = 1e-5
 # On the scale of the logarithm of odds: shares of 1e-7 and less are told from 0 by no survey.
 _SEPARATED = 16.0
 _SHARES_TO_START = (0.02, 0.98)  # beyond, Newton's first steps would be far too long
-_COLLINEAR = 1e-9  # singular values below this share of the largest
+# Singular values of a design, its columns of length 1, below this share of the largest: the
+# standard errors lose twice as many digits, and below it have fewer than three.
+_COLLINEAR = 3e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -223,9 +223,9 @@ class SidesCollected(sides.Sides, Collected):
         numbers = self.estimator.transpose(1, 0, 2)
         outcomes = 2 * types
         return SumLaw(
-            numbers=self.estimator.transpose(1, 0, 2).reshape(groups, 2 * kinds),
-            chances=chances.reshape(groups, 2 * kinds),
-            other_chances=np.maximum(other, 0.0).reshape(groups, groups, 2 * kinds),
+            numbers=numbers.reshape(groups, outcomes),
+            chances=chances.reshape(groups, outcomes),
+            other_chances=np.maximum(other, 0.0).reshape(groups, groups, outcomes),
             people=np.maximum(people, 0.0),
             counted=np.arange(groups),
         )

@@ -79,7 +79,7 @@ class OneSurvey:
 
 
 class CountsOfSurvey(NamedTuple):
-    """How many people have each answer, and how many one survey estimates."""
+    """The people who have each answer, and how many one survey estimates."""
 
     truth: Array
     estimates: Estimates
@@ -298,7 +298,7 @@ class TriedOrdered:
 
     @cached_property
     def _directions(self) -> Array:
-        """The combinations of it of which the error is planned."""
+        """The combinations of shares whose error is planned, shape ``(k, answers)``."""
         scenarios = self.channel.scenarios
         if not scenarios:
             return np.eye(self._truth.size)
