@@ -111,16 +111,18 @@ class Ledger(_Strict):
                 remedy = "What was spent under one rule says too little about another's pairs."
                 allowed = f"{collection.rule!r} as in the ledger"
                 raise InputError("rule", policy.rule_name, allowed, remedy)
-        if not policy.rule.by_level:
+        epsilons = policy.epsilons
+        lowered = spent
+        if policy.rule.by_level:
+            epsilons = policy.epsilons - spent
+            lowered = np.array([self.spent(name, against=True) for name in names])
+            _require_left(names, policy.epsilons, spent)
+            if policy.against is not None:
+                what = ", as to what is said against them"
+                _require_left(names, policy.against, lowered, what)
+        else:  # the budgets are those of pairs
             _require_pairs_left(policy, spent)
-            return policy.with_changes(rule=policy.rule.without(spent))
-        _require_left(names, policy.epsilons, spent)
-        lowered = np.array([self.spent(name, against=True) for name in names])
-        if policy.against is not None:
-            what = ", as to what is said against them"
-            _require_left(names, policy.against, lowered, what)
-        left = policy.epsilons - spent
-        return policy.with_changes(left, rule=policy.rule.without(lowered))
+        return policy.with_changes(epsilons, policy.rule.without(lowered))
 
 
 def read_ledger(path: str | Path) -> Ledger:
