@@ -61,7 +61,7 @@ class Bits(Shape):
         ones, zeros = self._ratios
         return ones[i] * zeros[j]
 
-    def at(self, levels: Levels) -> Self:
+    def with_levels(self, levels: Levels) -> Self:
         size = len(levels.names)
         if len(self.a) == size:
             return replace(self, levels=levels)

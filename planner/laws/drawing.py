@@ -79,7 +79,7 @@ class Drawing:
         return {"chances": list(self.chances)}
 
     @property
-    def each(self) -> int:
+    def questions_each(self) -> int:
         """How many questions a person answers."""
         return sum(self.chances) // DENOMINATOR
 
@@ -89,7 +89,7 @@ class Drawing:
         Examples
         --------
         >>> drawing = Drawing.of(["a", "b", "c"], [0.25, 0.75, 1.0])
-        >>> drawing.asked(0), drawing.asked(2**30), drawing.each
+        >>> drawing.asked(0), drawing.asked(2**30), drawing.questions_each
         (('a', 'c'), ('b', 'c'), 2)
         """
         ends = accumulate(self.chances, initial=0)

@@ -163,7 +163,7 @@ class Shape(LawPart, ABC):
                     "A report must hold the true item more often than another"
                 )
 
-    def at(self, levels: Levels) -> Self:
+    def with_levels(self, levels: Levels) -> Self:
         """The law with other levels, as many as its own; of one level, of all of them alike."""
         return replace(self, levels=levels)
 

@@ -169,7 +169,7 @@ class Sides(Shape):
     def ratio(self, i: int, j: int) -> Fraction | None:
         return self._ratios[self.groups[i], self.groups[j]]
 
-    def at(self, levels: Levels) -> Self:
+    def with_levels(self, levels: Levels) -> Self:
         groups = self.groups
         if len(groups) != len(levels.names):  # one group serves all levels alike
             groups = (0,) * len(levels.names)

@@ -581,5 +581,5 @@ class CollectedLaw(Law):
         again = None
         if question.rounds is not None:
             again = question.rounds.deployed
-        shape = self.shape.at(asked.levels)
+        shape = self.shape.with_levels(asked.levels)
         return replace(self, name=question.name, asked=asked, shape=shape, again=again)

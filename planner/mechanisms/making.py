@@ -270,7 +270,7 @@ def padded(mechanism: CollectedLaw, padding_length: int) -> CollectedLaw:
         "padding_length", padding_length, 1, MAX_PADDING_LENGTH, remedy
     )
     levels = mechanism.levels.with_dummies(padding_length)
-    shape = mechanism.shape.at(levels)
+    shape = mechanism.shape.with_levels(levels)
     return _of_sets(f"{mechanism.mechanism}-ps", OneOfSetCollected, shape)
 
 

@@ -108,7 +108,7 @@ class SurveyPlan(WithDataFrame):
         return [plan for plan in self.questions if plan.question.shares_budgets]
 
     @property
-    def asked(self) -> int:
+    def questions_each(self) -> int:
         """How many of the questions that share the budgets a person answers."""
         if self.allocation is None or self.survey.design == "split":
             return len(self.sharing)
@@ -160,7 +160,7 @@ class SurveyPlan(WithDataFrame):
                 spent = max(row.spent for row in question.spending)
                 # Two sets may be told apart by more than two items are: by their cap.
                 largest.append(max(spent, question.cap))
-        return sum(nlargest(self.asked, largest))
+        return sum(nlargest(self.questions_each, largest))
 
     @property
     def most_leaked(self) -> float:
@@ -207,8 +207,8 @@ class SurveyPlan(WithDataFrame):
             if moves is not None:
                 moves_of_others[question.name] = moves
         asked = None  # all of them
-        if self.asked != len(self.sharing):
-            asked = self.asked
+        if self.questions_each != len(self.sharing):
+            asked = self.questions_each
         return SurveyOutsiderView(
             questions=tuple(views),
             asked=asked,
@@ -293,7 +293,7 @@ class SurveyPlan(WithDataFrame):
         # Who answers so many questions may have been asked those that spend most.
         most = {}
         for level, nats_of_questions in by_level.items():
-            most[level] = sum(nlargest(self.asked, nats_of_questions))
+            most[level] = sum(nlargest(self.questions_each, nats_of_questions))
         return most
 
     @cached_property

@@ -71,7 +71,7 @@ class QuestionPlan(WithDataFrame):
         states it, with the budgets spent, and nothing open.
     mechanism:
         What was planned: a table, a design, a channel or a law, or a plan of two rounds.
-    found:
+    solved_options:
         Mechanisms that decided it, best first, last those without an error, or that cannot be
         deployed.
     error:
@@ -98,7 +98,7 @@ class QuestionPlan(WithDataFrame):
     part: AnyPart
     deployed: Question
     mechanism: object
-    found: tuple[Option, ...]
+    solved_options: tuple[Option, ...]
     error: float
     facts: PlanFacts
     targets: tuple[targeting.TargetAnswer, ...]
@@ -203,7 +203,7 @@ class QuestionPlan(WithDataFrame):
         if not others:
             _, schemes = own_ways(self.part, self.planned)
             return schemes, None
-        return compared(self.part, self.planned, self.found, self.shared)
+        return compared(self.part, self.planned, self.solved_options, self.shared)
 
     @property
     def error_share(self) -> float:
@@ -214,15 +214,15 @@ class QuestionPlan(WithDataFrame):
     def planned(self) -> Option:
         """The option that is deployed."""
         planned = self.deployed.mechanism
-        return next(option for option in self.found if option.name == planned)
+        return next(option for option in self.solved_options if option.name == planned)
 
     @cached_property
-    def every(self) -> tuple[Option, ...]:
-        """The options ``found``, and those that a proven design beats: solved when asked for."""
-        unsolved = self.kind.unsolved(self.part, self.found)
+    def all_options(self) -> tuple[Option, ...]:
+        """All options, also those that a proven design beats: solved when asked for."""
+        unsolved = self.kind.unsolved(self.part, self.solved_options)
         if not unsolved:
-            return self.found
-        return _ranked(self.part, [*unsolved, *self.found], self.planned)
+            return self.solved_options
+        return _ranked(self.part, [*unsolved, *self.solved_options], self.planned)
 
     @cached_property
     def alike(self) -> Option | None:
@@ -230,7 +230,7 @@ class QuestionPlan(WithDataFrame):
 
         None if none has an error.
         """
-        option = self.kind.alike(self.part, self.found)
+        option = self.kind.alike(self.part, self.solved_options)
         if option is None:
             return None
         (ranked,) = _ranked(self.part, [option], self.planned)
@@ -248,7 +248,7 @@ class QuestionPlan(WithDataFrame):
     @property
     def options(self) -> tuple[Option, ...]:
         """The mechanisms with an error, best first."""
-        return tuple(option for option in self.every if not option.refused)
+        return tuple(option for option in self.all_options if not option.refused)
 
     @property
     def most_moved(self) -> list[float | None]:
@@ -390,7 +390,7 @@ class QuestionPlan(WithDataFrame):
         The perturbation alone: what a sample misses is known from above only. None where that is
         not known: for sets, whose error depends on their padding, and means.
         """
-        for option in self.found:
+        for option in self.solved_options:
             if option.of_all and option.bound is not None:
                 # Noise grows as fewer are asked; the spread of a sample is left out.
                 squared = option.squared_bound / self.part.fraction
@@ -558,7 +558,7 @@ def plan_question(part: AnyPart) -> QuestionPlan:
         part=part,
         deployed=part.deployed.replacing(mechanism=planned.name),
         mechanism=mechanism,
-        found=_ranked(part, compared, planned),
+        solved_options=_ranked(part, compared, planned),
         error=planned.sampled(part.fraction),
         facts=facts,
         targets=targeting.answer_targets(kind, part, planned, facts),

@@ -438,7 +438,7 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
         among_all = _proof_among_all(question, what)
         proofs = [among_tables, among_all]
         # Where no design is better than a table, that is what is said of it in short.
-        for option in question.found:
+        for option in question.solved_options:
             if option.of_all and option.refused:
                 proofs = [among_all, among_tables]
         for known in proofs:

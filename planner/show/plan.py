@@ -478,7 +478,7 @@ def each_in_words(some: SomeEach) -> str:
 def left_out(question: QuestionPlan) -> list[str]:
     """Why mechanisms have no error here, or are not deployed."""
     sentences = []
-    for option in question.every:
+    for option in question.all_options:
         if option.refused:
             label = CATALOGUE[option.name].label
             sentences.append(f"{label} is left out: {option.refused}.")
@@ -539,7 +539,7 @@ def _advice(question: QuestionPlan) -> list[str]:
     Larger budgets are offered where the survey is about right already. Where a target is missed
     its sentence says what would meet it, and where noise drowns all a little more is no help.
     """
-    for option in question.found:  # the best first
+    for option in question.solved_options:  # the best first
         if option.against < -SAME_ERROR and not option.compared:
             return [f"{kinds.short(option.title)} would have {_against(option)} error."]
     met = all(answer.met for answer in question.targets)

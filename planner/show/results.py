@@ -118,9 +118,9 @@ def _drawn_sentence(parameters: Parameters) -> str:
         return ""
     number = len(parameters.questions)
     return (
-        f"Each person was asked {drawing.each} of {number} questions, drawn at random: counts are "
-        "of the people who were asked, shares are of everybody, and intervals allow for who was "
-        "drawn."
+        f"Each person was asked {drawing.questions_each} of {number} questions, drawn at random: "
+        "counts are of the people who were asked, shares are of everybody, and intervals allow for "
+        "who was drawn."
     )
 
 

@@ -129,7 +129,7 @@ def test_one_file_draws_which_question_each_person_answers():
     assert [question.name for question in file.questions] == ["illness", "symptoms"]
     assert file.questions[1].mechanism == "oue-ps"
     assert file.users == 1000
-    assert file.drawing.each == 1
+    assert file.drawing.questions_each == 1
     alone = survey_parameters(plan_survey(survey(CHOICE, design="one-each")))
     assert alone.drawing is None
     assert survey_parameters(plan, "symptoms").drawing is None

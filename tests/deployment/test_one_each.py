@@ -61,7 +61,7 @@ def test_the_chances_are_exact():
             # Words behind an end are asked as the last one of the stretch is.
             for start, stop in ((first, first + 1), (first + 1, after)):
                 theirs = drawing.asked(stop - 1)
-                assert len(theirs) == drawing.each
+                assert len(theirs) == drawing.questions_each
                 for name in theirs:
                     words[name] += stop - start
         assert tuple(words.values()) == drawing.chances
@@ -98,7 +98,7 @@ def test_a_client_asks_a_person_the_same_questions_for_good(parameters, tmp_path
     people = 30
     for number in range(people):
         theirs = client.questions_of(f"person {number}")
-        assert len(theirs) == parameters.drawing.each
+        assert len(theirs) == parameters.drawing.questions_each
         for name in theirs:
             counts[name] += 1
     for name, chance in zip(counts, parameters.drawing.chances, strict=True):
@@ -122,7 +122,7 @@ def test_the_javascript_client_keeps_to_it_too(node, parameters, tmp_path):
     path.write_text(parameters.to_json())
     kept = ("--memory", tmp_path / "memory", "--user", "ada")
     theirs = json.loads(asked(node, path, "--questions", *kept).stdout)
-    assert len(theirs) == parameters.drawing.each
+    assert len(theirs) == parameters.drawing.questions_each
     assert json.loads(asked(node, path, "--questions", *kept).stdout) == theirs
     answers = {"tea": "mint", "pet": "dog", "car": "no"}
     for name, answer in answers.items():
@@ -141,10 +141,10 @@ def test_a_rehearsal_asks_each_person_some_and_all_are_counted(parameters, tmp_p
     users = {question: sums.users for (question, _), sums in done.sums.items()}
     table = estimates_table(parameters, done.sums)
     blocks = result_blocks(parameters, done, table, 0.95)
-    number_asked = parameters.drawing.each
+    number_asked = parameters.drawing.questions_each
     sentences = " ".join(block.text for block in blocks if isinstance(block, Sentence))
     assert f"Each person was asked {number_asked} of 3 questions" in sentences
-    assert sum(users.values()) == people * parameters.drawing.each
+    assert sum(users.values()) == people * parameters.drawing.questions_each
     for name, chance in zip(users, parameters.drawing.chances, strict=True):
         share = chance / DENOMINATOR
         spread = sqrt(people * share * (1 - share))

@@ -56,7 +56,7 @@ def test_errors_of_rivals_are_their_worst_total_variance():
 
 def test_the_best_with_one_budget_for_all_is_the_best_rival():
     plan = planned([1.0, 1.5, 3.0], [1, 3, 12], mechanism="best")
-    assert [option.name for option in plan.found] == ["subset-design"]
+    assert [option.name for option in plan.solved_options] == ["subset-design"]
     plain = min(option.error for option in plan.options if not option.by_level)
     assert plan.alike.error == pytest.approx(plain, rel=1e-6)
 
@@ -165,7 +165,7 @@ def test_the_budget_curve_is_the_designs(question):
 def test_where_there_is_no_design_the_best_of_the_others_is_planned():
     for kind, name in (({"padding_length": 2}, "set-design"), ({}, "subset-design")):
         plan = best_of(criterion="minimax", **kind)
-        assert {option.name: option.refused for option in plan.every}[name]
+        assert {option.name: option.refused for option in plan.all_options}[name]
         assert plan.deployed.mechanism == plan.options[0].name != name
         assert plan.fact(SubsetDesign) is None
 

@@ -209,7 +209,7 @@ def test_several_attributes_are_sampled():
         5 / k * float(bisample_variance(1 / np.sinh(3 / k) ** 2, 1.0))
         for k in (1, 2, 3, 4)
     ]
-    assert plan.asked == 1 + int(np.argmin(errors)) == 2
+    assert plan.questions_each == 1 + int(np.argmin(errors)) == 2
     assert plan.objective_value == pytest.approx(5 * min(errors))
     for question in plan.questions:
         assert (
@@ -228,7 +228,7 @@ def test_several_attributes_are_sampled():
 
 def test_the_number_asked_may_be_given():
     plan = plan_survey(means(6.0, "some-each", 3))
-    assert plan.asked == 3
+    assert plan.questions_each == 3
     assert plan.allocation.best_each.asked == 2
     said = design_sentence(plan, plan.allocation)
     assert "This plan asks everybody 3 of 5 questions instead" in said

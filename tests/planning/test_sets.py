@@ -242,7 +242,7 @@ def test_any_rule_has_its_smallest_budget(rule):
     least = float(plan.deployed.policy.bounds().min())
     assert plan.fact(SetPromises).epsilon == pytest.approx(least)
     assert plan.mechanism.shape.largest() <= least
-    assert {option.name for option in plan.every if option.refused} >= {"opt0"}
+    assert {option.name for option in plan.all_options if option.refused} >= {"opt0"}
     with refused("rule"):
         planned(padding_length=3, rule=rule, mechanism="opt0")
     for names in ("q", "qr"):  # alone, and where questions share budgets

@@ -253,8 +253,8 @@ def test_both_sentences_of_a_proof_say_one_figure(gap, short, near):
 def test_a_bound_that_says_nothing_is_said_to_say_nothing():
     """Nothing was said of the proof where the search for a bound ends below 0."""
     planned = question(f"level = {LEVELS}\n")
-    unknown = tuple(replace(option, bound=0.0) for option in planned.found)
-    planned = replace(planned, found=unknown)
+    unknown = tuple(replace(option, bound=0.0) for option in planned.solved_options)
+    planned = replace(planned, solved_options=unknown)
     assert planned.bound_unknown
     assert proven_in_short(planned) == "how near it is to the best is not known"
     assert certificate_sentences(planned)[0].startswith("Not proven: how near")

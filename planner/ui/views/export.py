@@ -71,7 +71,7 @@ def _downloads(plan: SurveyPlan, parameters: Parameters) -> None:
     asked = ", ".join(question.name for question in parameters.questions)
     drawing = parameters.drawing
     if drawing is not None:
-        asked = f"{drawing.each} of {asked}, drawn on each device"
+        asked = f"{drawing.questions_each} of {asked}, drawn on each device"
     row = (file, asked, parameters.hash[:16])
     st.success("Every pair keeps its promised budget, proven in exact arithmetic.")
     headings = "file", "asks", "content hash"

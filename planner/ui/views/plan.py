@@ -103,7 +103,7 @@ def _mechanism_step(plan: QuestionPlan, question: Document) -> Step | None:
     """Another mechanism, where it has a smaller error and promises no less."""
     if "anchor" in question:  # it has the mechanism of its question
         return None
-    for option in plan.found:
+    for option in plan.solved_options:
         # A difference within what solvers leave undecided is no reason to change
         # anything.
         if option.against < -SAME_ERROR and not option.compared:
