@@ -234,7 +234,7 @@ def test_the_number_asked_may_be_given():
     assert "This plan asks everybody 3 of 5 questions instead" in said
     assert plan.questions[0].law.asked.epsilon == pytest.approx(2.0)
     alone = plan_survey(means(6.0, "one-each"))
-    assert alone.asked == 1
+    assert alone.questions_each == 1
     assert alone.better_design == "some-each"
 
 
