@@ -176,9 +176,9 @@ class TriedCounts:
         if people is None:
             people = self.answers.counts
         asking = cast("ItemCollected", self.law.asked)
-        _, chances, square_chances = asking.sums(people)
-        sums = asking.scale * chances
-        squares = asking.scale**2 * square_chances
+        of_people = asking.own_sums(people)
+        sums = asking.scale * of_people.chances
+        squares = asking.scale**2 * of_people.squares
         if self.asked.independently:  # how many report varies, too
             sums = np.zeros_like(sums)
         sampling = self.asked.sampling_variance(sums, squares)
