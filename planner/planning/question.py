@@ -553,16 +553,19 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     for option in options:
         if option is not chosen:
             compared.append(kind.compared(part, option))
+    ranked = _ranked(part, compared, planned)
     facts = kind.facts(part, planned, mechanism)
+    targets = targeting.answer_targets(kind, part, planned, facts)
+    realised = kind.realised(part.deployed, mechanism)
     return QuestionPlan(
         part=part,
         deployed=part.deployed.replacing(mechanism=planned.name),
         mechanism=mechanism,
-        solved_options=_ranked(part, compared, planned),
+        solved_options=ranked,
         error=planned.sampled(part.fraction),
         facts=facts,
-        targets=targeting.answer_targets(kind, part, planned, facts),
-        realised=kind.realised(part.deployed, mechanism),
+        targets=targets,
+        realised=realised,
     )
 
 
