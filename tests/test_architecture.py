@@ -240,7 +240,8 @@ def test_the_picture_of_the_architecture_is_drawn_from_the_imports():
 
 def test_every_theory_page_has_its_picture():
     for page in (ROOT / "docs/theory").glob("*.md"):
-        pictures = re.findall(r"\]\(\.\./(images/[\w-]+\.svg)\)", page.read_text())
+        text = page.read_text()
+        pictures = re.findall(r"\]\(\.\./(images/[\w-]+\.svg)\)", text)
         assert page.stem == "index" or pictures, page
         assert all((ROOT / "docs" / picture).exists() for picture in pictures)
 
@@ -289,7 +290,8 @@ def _numbers(tree):
 def test_a_number_that_people_meet_has_one_home():
     second_homes = {}
     for module, path in MODULES.items():
-        numbers = set(_numbers(ast.parse(path.read_text())))
+        text = path.read_text()
+        numbers = set(_numbers(ast.parse(text)))
         again = numbers & MET_BY_PEOPLE - AS_LARGE.get(module, set())
         if again and module != "planner.limits":
             second_homes[module] = again

@@ -28,7 +28,8 @@ def test_everything_on_the_page_comes_true(name, tmp_path):
 
     Of estimates nothing is said that fails more often than seven standard deviations (3e-12).
     """
-    assert play(ROOT / name, tmp_path) == (ROOT / name).read_text()
+    text = (ROOT / name).read_text()
+    assert play(ROOT / name, tmp_path) == text
 
 
 def test_a_wrong_output_would_be_seen(tmp_path):
@@ -93,7 +94,8 @@ def wrong_options(page):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_option_that_is_named_is_there(name):
-    assert wrong_options((ROOT / name).read_text()) == []
+    text = (ROOT / name).read_text()
+    assert wrong_options(text) == []
 
 
 def test_an_option_that_is_not_there_would_be_seen():
@@ -146,10 +148,9 @@ def test_every_promise_is_held_by_tests_that_exist():
     _, _, table = page.partition("## What is promised, and the test that holds it\n")
     table, _, _ = table.partition("\n## ")
     rows = [line for line in table.splitlines() if line.startswith("| ")]
-    promises = {
-        row["promise"]: re.findall(r"`([^`]+)`", row["tests"])
-        for row in PROMISE.finditer(table)
-    }
+    promises = {}
+    for row in PROMISE.finditer(table):
+        promises[row["promise"]] = re.findall(r"`([^`]+)`", row["tests"])
     assert (
         len(promises) == len(rows) - 2
     )  # no row but the heading and its rule is of another form
@@ -190,7 +191,8 @@ def test_the_notebook_shows_what_it_showed(tmp_path):
     notebook = json.loads(path.read_text("utf-8"))
     again = notebooks.run(notebook, tmp_path)
     assert seen(again) == seen(notebook)
-    assert notebooks.text_of(notebook) == path.read_text("utf-8")
+    text = path.read_text("utf-8")
+    assert notebooks.text_of(notebook) == text
     assert "No report changes the odds" in seen(notebook)
     assert not re.search(
         r"https?://(?!www\.w3)|/(tmp|home|root|work)/", path.read_text("utf-8")

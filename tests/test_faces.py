@@ -64,9 +64,9 @@ def any_question(rng, name):
     if kind is Numeric:
         lower = float(rng.choice([0, 1e6]))
         return Numeric(name, lower, lower + 10, epsilon=max(budgets[0], 0.01))
-    levels = [
-        Level(f"l{i}", e, [f"{i} {k}" for k in "ab"]) for i, e in enumerate(budgets)
-    ]
+    levels = []
+    for i, e in enumerate(budgets):
+        levels.append(Level(f"l{i}", e, [f"{i} {k}" for k in "ab"]))
     if kind is Categorical and len(levels) > 1:
         levels[0] = levels[0].replacing(importance=float(rng.integers(3)))
     rule = "min"
@@ -171,7 +171,8 @@ def printed(blocks, *, details):
     )
     print_blocks(console, blocks, details=details)
     page = console.file.getvalue()
-    assert max(map(len, page.splitlines())) <= 80
+    lines = page.splitlines()
+    assert max(map(len, lines)) <= 80
     return page
 
 
@@ -225,7 +226,8 @@ def test_json(plan):
         assert shown_question["asked_for"] == question.question.mechanism
         assert shown_question["users"] == question.part.people
         for name in ("total_error", "error_share"):
-            assert shown_question[name] == pytest.approx(getattr(question, name))
+            expected = getattr(question, name)
+            assert shown_question[name] == pytest.approx(expected)
         spent = [row["spent"] for row in shown_question["spending"]]
         assert spent == pytest.approx([row.spent for row in question.spending])
         levels = question.fact(ByLevel)

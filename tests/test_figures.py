@@ -185,7 +185,8 @@ def collected(parameters, law, codes):
         number = first.counts[-1]
     else:
         number = first.users
-    return estimates_table(parameters, sums).to_pandas(), int(number)
+    frame = estimates_table(parameters, sums).to_pandas()
+    return frame, int(number)
 
 
 def pilot_of(codes):
@@ -216,10 +217,9 @@ def drawn(parameters, planned, codes, rng):
         wider = 1
     goal = scale * np.array(list(truth.values()))
     for _ in range(RUNS * (2 if question.of_mean else 1)):
-        some = [
-            codes[k]
-            for k in rng.choice(PEOPLE, planned.part.people, replace=False).tolist()
-        ]
+        some = []
+        for k in rng.choice(PEOPLE, planned.part.people, replace=False).tolist():
+            some.append(codes[k])
         true_numbers = np.array(list(truth_of(question, labels, some).values()))
         table, number = collected(parameters, law, some)
         reporting.append(number)
@@ -265,9 +265,10 @@ def check_faces(plan, planned):
     assert document["users"] == planned.part.people
     assert document["share"] == planned.part.share
     assert document["fraction"] == planned.part.fraction
-    compared = {
-        row.what: row.second for row in compare_plans(plan, plan) if row.question == "q"
-    }
+    compared = {}
+    for row in compare_plans(plan, plan):
+        if row.question == "q":
+            compared[row.what] = row.second
     assert compared["total error, %"] == 100 * planned.error_share
     for name, *both in () if planned.again is None else planned.again.beside:
         stated = [planned.part.total(number) for number in both]
@@ -276,9 +277,10 @@ def check_faces(plan, planned):
         assert rows == pytest.approx(
             [100 * error / planned.part.whole for error in stated]
         )
-    facts = [
-        block.facts for block in question_blocks(planned) if isinstance(block, Facts)
-    ]
+    facts = []
+    for block in question_blocks(planned):
+        if isinstance(block, Facts):
+            facts.append(block.facts)
     shown = {fact.value for some in facts for fact in some}
     if not planned.question.locally_private:
         assert f"{people(planned.total_error)} people" in shown

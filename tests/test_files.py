@@ -32,7 +32,8 @@ def test_the_old_file_stays_until_the_new_one_is_complete(tmp_path, monkeypatch)
 
     def watch_sync(handle):
         order.append("sync")
-        assert path.read_text() == ("old" if len(order) == 1 else "new")
+        text = path.read_text()
+        assert text == ("old" if len(order) == 1 else "new")
         sync(handle)
 
     def watch_rename(self, target):
@@ -83,7 +84,8 @@ def test_text_that_cannot_be_read(tmp_path):
     with refused("is not text in UTF-8", kind=FileError):
         read_text(path)
     path.write_bytes(b"x" * 2**20)
-    assert len(read_text(path, mebibytes=1)) == 2**20
+    text = read_text(path, mebibytes=1)
+    assert len(text) == 2**20
     path.write_bytes(b"x" * (2**20 + 1))
     with refused("is larger than 1 MiB", kind=FileError):
         read_text(path, mebibytes=1, remedy="Cut it.")

@@ -98,7 +98,8 @@ def test_names_cannot_be_markup(shown):
 
 
 def test_long_tables_are_cut_in_the_cell_only():
-    table = baseline(PrivacyPolicy(np.linspace(1, 2, 500), np.ones(500)), "oue")
+    policy = PrivacyPolicy(np.linspace(1, 2, 500), np.ones(500))
+    table = baseline(policy, "oue")
     assert len(table.to_frame()) == 500
     assert _Cells(html_of(table)).tags.count("tr") < 70
 
@@ -108,7 +109,8 @@ def test_frames_hold_what_the_plans_hold(shown):
     frame = table.to_frame()
     assert frame["level"].tolist() == ["a & b", "<common>"]
     for name in ("a", "b", "noise", "signal"):
-        assert frame[name].tolist() == getattr(table, name).tolist()
+        expected = getattr(table, name).tolist()
+        assert frame[name].tolist() == expected
     assert frame["shadow_price"].tolist() == table.shadow_prices.tolist()
     assert shown["baseline"].to_frame()["shadow_price"].isna().all()
     whole = shown["whole"]
@@ -128,7 +130,8 @@ def test_frames_hold_what_the_plans_hold(shown):
 def test_charts_by_one_call(shown):
     from plotly.graph_objects import Figure
 
-    padding = plan_padding(solve(POLICY), 1000, AssumedSets([0.2, 0.5, 0.3]))
+    sets = AssumedSets([0.2, 0.5, 0.3])
+    padding = plan_padding(solve(POLICY), 1000, sets)
     answers = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 1000))
     for figure in map(chart, (shown["frontier"], padding, answers)):
         assert isinstance(figure, Figure)

@@ -55,7 +55,8 @@ def test_a_table_has_the_fixed_names(method):
 
 
 def test_baselines_are_tables_too():
-    table = baseline(PrivacyPolicy([1.0, 2.0], [1, 2]), "oue")
+    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
+    table = baseline(policy, "oue")
     assert isinstance(table, UnaryTable)
     assert table.model == "oue"
     assert table.certificate is None
@@ -65,13 +66,13 @@ def test_baselines_are_tables_too():
 @pytest.mark.parametrize("package", [planner, planner.deployment])
 def test_all_names_of_the_stub_load(package):
     """The stub is the one table: every line of it names what its module has."""
-    tree = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text())
-    seen = {
-        alias.name: node.module
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("planner.")
-        for alias in node.names
-    }
+    text = Path(package.__file__).with_suffix(".pyi").read_text()
+    tree = ast.parse(text)
+    seen = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("planner."):
+            for alias in node.names:
+                seen[alias.name] = node.module
     assert len(seen) > 5
     assert set(seen) <= set(dir(package))
     for name, module in seen.items():
@@ -89,7 +90,8 @@ def test_help_fits_a_screen_and_begins_with_what_one_does_first():
 
 def test_a_survey_is_planned_from_its_file_and_nothing_else_by_mistake():
     path = ROOT / "examples" / "health.toml"
-    assert planner.plan_survey(path).survey == planner.load_survey(path)
+    plan = planner.plan_survey(path)
+    assert plan.survey == planner.load_survey(path)
     assert planner.plan_survey(str(path)).survey.name
     with pytest.raises(
         planner.InputError, match=r"survey is .int. but must be a Survey.*plan_surv"
@@ -99,7 +101,8 @@ def test_a_survey_is_planned_from_its_file_and_nothing_else_by_mistake():
 
 def test_budgets_are_written_as_in_files():
     policy = PrivacyPolicy(["ln 3", 1, "2 * ln 2"], [1, 2, 3])
-    assert policy.epsilons.tolist() == [np.log(3), 1.0, 2 * np.log(2)]
+    expected = [np.log(3), 1.0, 2 * np.log(2)]
+    assert policy.epsilons.tolist() == expected
 
 
 HEAVY = (

@@ -72,12 +72,14 @@ def serving() -> Iterator[Host]:
 
 
 def all_of(*items, **keys):
-    return (Level("all", 2.0, items, **keys),)
+    level = Level("all", 2.0, items, **keys)
+    return (level,)
 
 
 @cache
 def parameters_of(survey):
-    return survey_parameters(plan_survey(survey)).to_json().encode()
+    parameters = survey_parameters(plan_survey(survey))
+    return parameters.to_json().encode()
 
 
 def opened(person, address):

@@ -129,9 +129,11 @@ def test_the_keyboard_alone_leads_from_nothing_to_files_that_verify(visit, tmp_p
     labels = ("Parameters", "Survey", "Report", "Handout", "Questionnaire")
     files = {label: download(visit, label, tmp_path) for label in labels}
     assert {path.suffix for path in files.values()} == {".json", ".toml", ".html"}
-    parameters = json.loads(files["Parameters"].read_text())
+    text = files["Parameters"].read_text()
+    parameters = json.loads(text)
     levels = parameters["questions"][0]["levels"]
-    assert [level["name"] for level in levels] == [name for name, *_ in CLINIC]
+    expected = [name for name, *_ in CLINIC]
+    assert [level["name"] for level in levels] == expected
     verified = shown("verify", files["Parameters"])
     assert "Every pair keeps its promised budget" in verified
     assert "clinic" in shown("plan", files["Survey"])

@@ -176,7 +176,8 @@ def test_no_more_are_ticked_than_the_sizes_of_sets_allow(person, host):
     sizes = AssumedSets((0.1, 0.5, 0.3, 0.1))
     teas = all_of("green", "black", "mint", "white", "red")
     question = ItemSet("teas", teas, padding_length=1, sets=sizes)
-    page = opened(person, host.page(made(Survey("sets", 1000, (question,)))))
+    survey = Survey("sets", 1000, (question,))
+    page = opened(person, host.page(made(survey)))
     expect(page.get_by_text("Choose all that apply. At most 3.")).to_be_visible()
     for name in ("green", "black", "mint", "white"):
         page.get_by_role("checkbox", name=name).check()
@@ -205,7 +206,8 @@ def test_a_number_of_a_distribution_is_typed_and_a_report_is_sent(person, host):
 
 
 def test_each_person_is_asked_one_question_and_no_other(person, host):
-    both = (*ONE.questions, Categorical("pet", all_of("cat", "dog")))
+    question = Categorical("pet", all_of("cat", "dog"))
+    both = (*ONE.questions, question)
     page = opened(
         person, host.page(made(ONE.replacing(questions=both, design="one-each")))
     )
@@ -289,10 +291,9 @@ def test_who_leaves_out_an_anchor_leaves_out_its_question(person, host):
 def test_a_scale_of_a_joint_question_is_asked_in_its_order(person, host):
     page = opened(person, host.page(made(SCALES)))
     asked = page.get_by_role("group", name="pain").last
-    labels = [
-        text.strip()
-        for text in asked.get_by_role("radio").locator("..").all_inner_texts()
-    ]
+    labels = []
+    for text in asked.get_by_role("radio").locator("..").all_inner_texts():
+        labels.append(text.strip())
     assert labels[:3] == ["none", "some", "much"]
     asked.get_by_label("some").check()
     page.get_by_role("group", name="colour").last.get_by_label("red").check()
@@ -322,7 +323,8 @@ def test_from_a_page_of_the_receiver_into_its_files(person, tmp_path):
         process.terminate()
         assert process.wait(10) == 0
     (path,) = (tmp_path / "in").glob("*.jsonl")
-    assert json.loads(path.read_text())["id"] == receipt
+    document = json.loads(path.read_text())
+    assert document["id"] == receipt
     assert "1 reports in 1 file counted" in shown("aggregate", params, tmp_path / "in")
     page.write_text(made(ROUNDS))
     with refused("page"):

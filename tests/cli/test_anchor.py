@@ -38,20 +38,21 @@ def estimates(tmp_path_factory):
         attends, rng.choice(4, 6000, p=SHARES), rng.integers(4, size=6000)
     )
     check = np.where(attends, 3, rng.integers(4, size=6000))
-    rows = [
-        f"{ANSWERS[k]},{ANSWERS[anchor]}"
-        for k, anchor in zip(diagnosis, check, strict=True)
-    ]
+    rows = []
+    for k, anchor in zip(diagnosis, check, strict=True):
+        rows.append(f"{ANSWERS[k]},{ANSWERS[anchor]}")
     answers = folder / "answers.csv"
     answers.write_text("\n".join(["diagnosis,check", *rows]) + "\n")
     parameters = folder / "clinic.json"
-    planned = " ".join(shown("plan", survey, "--out", parameters).split())
+    printed = shown("plan", survey, "--out", parameters)
+    planned = " ".join(printed.split())
     shown("perturb", parameters, "--data", answers, "--out", folder / "reports")
     page = folder / "results.html"
     text = shown(
         "aggregate", parameters, folder / "reports", "--json", "--report", page
     )
-    return planned, json.loads(text)["estimates"], page.read_text(encoding="utf-8")
+    document = json.loads(text)
+    return planned, document["estimates"], page.read_text(encoding="utf-8")
 
 
 def of(rows, what):

@@ -32,7 +32,8 @@ def test_perturb_says_what_it_wrote(collected):
     assert shown(*perturbing(collected, "--force")) == f"{read}\n{written}\n"
     with refused("exists. Write to another file, or", kind=FileError):
         shown(*perturbing(collected))
-    document = json.loads(shown(*perturbing(collected, "--json", "--force")))
+    printed = shown(*perturbing(collected, "--json", "--force"))
+    document = json.loads(printed)
     assert document == {"written": {f"{collected}/reports.parquet": 1000}, "read": read}
 
 
@@ -151,10 +152,9 @@ def test_pipes_and_files_get_no_progress(collected):
 
 def test_files_left_out_have_an_exit_code_of_their_own(collected):
     (collected / "broken.parquet").write_bytes(b"")
-    words = [
-        str(collected / name)
-        for name in ("params.json", "reports.parquet", "broken.parquet")
-    ]
+    words = []
+    for name in ("params.json", "reports.parquet", "broken.parquet"):
+        words.append(str(collected / name))
     done = ended("aggregate", *words)
     assert done.returncode == 3
     assert "LEFT OUT" in done.stdout

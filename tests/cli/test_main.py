@@ -32,7 +32,8 @@ def test_help(command):
     assert result.exit_code == 0
     assert result.stdout.startswith("Usage: ")
     assert "--help" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 80
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
     assert "..." not in result.stdout.partition("Commands:")[2]  # no summary is cut
 
 

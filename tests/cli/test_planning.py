@@ -36,7 +36,8 @@ epsilon = 1.0
 
 
 def words(*arguments):
-    return " ".join(shown(*arguments).split())
+    printed = shown(*arguments)
+    return " ".join(printed.split())
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,9 @@ def test_details_and_what_is_next():
     for part in ("RAPPOR, smallest budget", "Proven: no mechanism of any kind"):
         assert part in whole
         assert part not in short
-    assert max(map(len, shown("plan", HOUSEHOLD, "--details").splitlines())) <= 80
+    printed = shown("plan", HOUSEHOLD, "--details")
+    lines = printed.splitlines()
+    assert max(map(len, lines)) <= 80
     assert "if shuffled" not in words("outsiders", HEALTH)
     assert "if shuffled" in words("outsiders", HEALTH, "--details")
 
@@ -82,7 +85,8 @@ def test_plan_for_machines(survey, tmp_path):
 
 
 def test_several_questions_for_machines():
-    document = json.loads(shown("plan", HOUSEHOLD, "--json"))
+    printed = shown("plan", HOUSEHOLD, "--json")
+    document = json.loads(printed)
     assert document["survey"]["better_design"] == "one-each"
     assert document["survey"]["allocation"]["value"] == pytest.approx(122.093, rel=1e-3)
     for part in (document["questions"], document["parameters"]["questions"]):
@@ -107,7 +111,8 @@ def test_one_each_is_one_file_or_a_question_alone(tmp_path):
     out = tmp_path / "page.json"
     path.write_text(ONE_EACH)
     said = words("plan", path)
-    document = json.loads(shown("plan", path, "--json"))
+    printed = shown("plan", path, "--json")
+    document = json.loads(printed)
     for entry in document["questions"]:
         assert f"{entry['users']:,} of 1,000 people, drawn at random" in said
         assert f"among the {entry['users']:,} people asked" in said
@@ -156,9 +161,11 @@ def test_what_cannot_be_written_spends_nothing(tmp_path):
 
 def test_compare_puts_two_scenarios_side_by_side(tmp_path):
     other = tmp_path / "richer.toml"
-    other.write_text(HEALTH.read_text().replace('"ln 4"', '"ln 5"'))
+    text = HEALTH.read_text()
+    other.write_text(text.replace('"ln 4"', '"ln 5"'))
     assert "A: health.toml B: richer.toml" in words("compare", HEALTH, other)
-    rows = json.loads(shown("compare", HEALTH, other, "--json"))
+    printed = shown("compare", HEALTH, other, "--json")
+    rows = json.loads(printed)
     said = {(row["level"], row["what"]): row for row in rows}
     spent = said["severe", "spent (epsilon)"]
     assert (spent["first"], spent["second"]) == pytest.approx(
@@ -176,7 +183,8 @@ def test_what_is_not_shown_is_not_solved(monkeypatch):
         "planner.planning.what_if.relaxations",
         lambda *_: asked.append("relaxations") or [],
     )
-    rows = json.loads(shown("compare", HEALTH, HEALTH, "--json"))
+    printed = shown("compare", HEALTH, HEALTH, "--json")
+    rows = json.loads(printed)
     assert all(row["change"] == 0 for row in rows)
     shown("outsiders", HEALTH)
     assert asked == []
@@ -218,7 +226,8 @@ def test_the_best_budget_of_an_answer_rate():
     page = words("answer-rate", RATES, "--details")
     assert "offered now 2.197 96.9 41.64 24.17" in page
     assert "Error of the mean: 24.17 for" in words("plan", RATES)
-    document = json.loads(shown("answer-rate", RATES, "--json"))["bill"]
+    printed = shown("answer-rate", RATES, "--json")
+    document = json.loads(printed)["bill"]
     assert f"Best budget: epsilon {document['best']['epsilon']:.3f}" in page
     assert len(document["curve"]["mean_rmse"]) == 200
 
@@ -241,7 +250,8 @@ def test_answer_rates_that_go_wrong(tmp_path, old, new, said):
     (tmp_path / "pilot.csv").write_text("epsilon\n2\n3\n3\n4\n")
     page = shown("answer-rate", file)
     assert said in " ".join(page.split())
-    assert max(map(len, page.splitlines())) <= 80
+    lines = page.splitlines()
+    assert max(map(len, lines)) <= 80
     assert "NaN" not in shown("answer-rate", file, "--json")
 
 
@@ -260,13 +270,17 @@ def test_all_three_views_of_sampling_privacy(tmp_path):
     values = words("plan", AGES, "--details")
     for item in ("Round two alone", "under 40", "60 and over"):
         assert item in values
-    assert max(map(len, shown("plan", AGES, "--details").splitlines())) <= 80
-    before = json.loads(shown("plan", AGES, "--json"))["questions"][0]["sampling"]
+    lines = shown("plan", AGES, "--details").splitlines()
+    assert max(map(len, lines)) <= 80
+    document = json.loads(shown("plan", AGES, "--json"))
+    before = document["questions"][0]["sampling"]
     assert not before["acknowledged"]
     assert before["counts"] == [37, 90, 96, 63]
     file = tmp_path / "survey.toml"
-    file.write_text(AGES.read_text().replace("# acknowledged", "acknowledged"))
-    after = json.loads(shown("plan", file, "--json"))["questions"][0]["sampling"]
+    text = AGES.read_text()
+    file.write_text(text.replace("# acknowledged", "acknowledged"))
+    printed = shown("plan", file, "--json")
+    after = json.loads(printed)["questions"][0]["sampling"]
     assert after["acknowledged"]
     assert "Somebody vouches for it" in words("plan", file)
     file.write_text(file.read_text().replace("[37]", "[0]"))

@@ -56,7 +56,8 @@ def test_one_command_shows_results_by_group(files):
     survey, answers = files
     text = shown("rehearse", survey, "--data", answers, "--by", "region", "--json")
     assert counted(text) == EXPECTED
-    page = " ".join(shown("rehearse", survey, "--data", answers).split())
+    printed = shown("rehearse", survey, "--data", answers)
+    page = " ".join(printed.split())
     assert "1 without an answer to 'region' left out" in page
     assert "A rehearsal: nobody was asked." in page
 

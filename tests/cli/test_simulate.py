@@ -35,7 +35,8 @@ AGE = Numeric("age", 0, 90, epsilon=2.0)
 
 
 def write(path, *questions):
-    path.write_text(survey_text(Survey("shop", 3, questions)))
+    text = survey_text(Survey("shop", 3, questions))
+    path.write_text(text)
     return str(path)
 
 
@@ -74,7 +75,8 @@ def test_command_prints_json_and_repeats_itself(files):
     assert document["mechanisms"][0]["name"] == "set-design"
     other = shown(*words, "8")
     assert other != first
-    once = json.loads(shown("simulate", *files, "--json", "--repeats", "1"))
+    printed = shown("simulate", *files, "--json", "--repeats", "1")
+    once = json.loads(printed)
     assert once["mechanisms"][0]["spread"] is None
 
 
@@ -104,7 +106,8 @@ def test_ordered_answers_and_their_mean_are_simulated(asked, tmp_path):
     page = shown(*asked, "hours", "--first-item")
     assert "hours: 300 people" in page
     assert "intervals, all at once, hold" in page
-    document = json.loads(shown(*asked, "hours", "--json", "--repeats", "1"))
+    printed = shown(*asked, "hours", "--json", "--repeats", "1")
+    document = json.loads(printed)
     assert [mechanism["name"] for mechanism in document["mechanisms"]] == [
         "channel",
         "subset-design",
@@ -120,7 +123,8 @@ def test_ordered_answers_and_their_mean_are_simulated(asked, tmp_path):
 
 def test_numbers_are_simulated(asked):
     assert "age: 300 people, 100 without an answer" in shown(*asked, "age")
-    document = json.loads(shown(*asked, "age", "--json"))
+    printed = shown(*asked, "age", "--json")
+    document = json.loads(printed)
     assert document["missing"] == 100
     assert [mechanism["name"] for mechanism in document["mechanisms"]] == [
         "channel",
@@ -131,7 +135,8 @@ def test_numbers_are_simulated(asked):
 def test_what_is_asked_again_is_tried_in_one_round_and_says_so(tmp_path):
     survey = tmp_path / "survey.toml"
     data = tmp_path / "answers.csv"
-    write(survey, CHOICE.replacing(rounds=AskedAgain(3, 1)))
+    rounds = AskedAgain(3, 1)
+    write(survey, CHOICE.replacing(rounds=rounds))
     data.write_text("basket\n" + "0\n" * 30 + "1\n" * 50 + "2\n" * 20)
     page = " ".join(
         shown("simulate", str(survey), "--data", str(data), "--repeats", "2").split()
@@ -153,7 +158,8 @@ for number, line in enumerate(sys.stdin):
 
 @pytest.fixture(scope="module")
 def grr_file(tmp_path_factory):
-    question = Categorical("q", (Level("all", 1.0, ("flu", "cold", "é")),))
+    level = Level("all", 1.0, ("flu", "cold", "é"))
+    question = Categorical("q", (level,))
     survey = Survey("s", 1000, (question,))
     parameters = parameters_from_mechanisms(
         survey, {"q": randomized_response(1.0, items=3)}

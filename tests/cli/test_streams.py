@@ -49,7 +49,8 @@ def test_a_survey_and_its_parameters_pass_through_the_standard_streams(parameter
     document = json.loads(parameters.read_text())
     assert document["survey"] == "drinks"
     text = parameters.read_text()
-    assert piped(text, "verify", "-") == shown("verify", parameters)
+    printed = shown("verify", parameters)
+    assert piped(text, "verify", "-") == printed
 
 
 def test_a_survey_that_is_piped_names_files_of_this_folder(tmp_path, monkeypatch):
@@ -126,7 +127,8 @@ def test_an_error_is_a_document_for_machines(tmp_path):
     assert error["exit_code"] == 1
     assert error["message"].endswith("No such file or directory. Check the path.")
     done = ended("plan", "--json")
-    assert json.loads(done.stdout)["error"]["kind"] == "UsageError"
+    document = json.loads(done.stdout)
+    assert document["error"]["kind"] == "UsageError"
     assert done.returncode == 2
 
 

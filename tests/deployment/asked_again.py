@@ -19,7 +19,9 @@ PEOPLE = [
 
 
 def asked_again(rounds, budget=1.0):
-    survey = Survey("s", 100, (Categorical("q", (Level("all", budget, ITEMS),)),))
+    level = Level("all", budget, ITEMS)
+    question = Categorical("q", (level,))
+    survey = Survey("s", 100, (question,))
     parameters = parameters_from_mechanisms(
         survey, {"q": randomized_response(budget, items=3)}
     )

@@ -47,8 +47,10 @@ def laws(document):
 def one_question():
     """Parameters for one question of 40 items in two levels, to collect with."""
     levels = (Level("few", 1.0, item_count=4), Level("many", 2.0, item_count=36))
-    survey = Survey("pilot", 1000, (Categorical("q", levels),))
-    return parameters_from_mechanisms(survey, {"q": solve(survey.questions[0].policy)})
+    question = Categorical("q", levels)
+    survey = Survey("pilot", 1000, (question,))
+    table = solve(survey.questions[0].policy)
+    return parameters_from_mechanisms(survey, {"q": table})
 
 
 @pytest.fixture

@@ -83,12 +83,13 @@ def every_mechanism():
     rules["design by matrix"] = MATRIX
     names = ["idue", "avg", "matrix", "rappor", "oue", "sets", "grr", "olh", "subset"]
     names += ["design", "design by avg", "design by matrix", "whole sets", "most"]
-    questions = [
-        ItemSet(name, LEVELS, padding_length=2)
-        if name in ("sets", "whole sets", "most")
-        else Categorical(name, LEVELS, rules.get(name, "min"))
-        for name in names
-    ]
+    questions = []
+    for name in names:
+        questions.append(
+            ItemSet(name, LEVELS, padding_length=2)
+            if name in ("sets", "whole sets", "most")
+            else Categorical(name, LEVELS, rules.get(name, "min"))
+        )
     ages = NumericDomain(17, 90)
     yes = NumericDomain(0, 1, yes_no=True)
     questions += [

@@ -114,7 +114,8 @@ def survey(*questions, **settings):
 def test_numbers_far_from_zero_lose_no_digits():
     """Whatever the unit, what is sent counts from -1 to 1: these came back 2e-9 off."""
     far = Numeric("metres", 1e6, 1e6 + 10, epsilon=0.02)
-    (law,) = survey_parameters(plan_survey(survey(far))).questions
+    parameters = survey_parameters(plan_survey(survey(far)))
+    (law,) = parameters.questions
     sums = np.array(law.shape.rows) @ np.array(law.shape.values)[0] / 2**32
     np.testing.assert_allclose(
         sums, [*np.linspace(-1, 1, len(sums) - 1), 0], atol=1e-12
@@ -173,10 +174,12 @@ def test_every_mechanism_there_and_back(parameters, parameter_file):
 
 def test_the_same_plan_is_the_same_file_byte_for_byte():
     """Whenever it is made: with another hash clients would spend the budgets again."""
-    first = survey_parameters(plan_survey(EXAMPLES / "clinic.toml")).to_json()
+    parameters = survey_parameters(plan_survey(EXAMPLES / "clinic.toml"))
+    first = parameters.to_json()
     time.sleep(1)  # the least step of a clock in a file
     forget()  # what was solved
-    assert survey_parameters(plan_survey(EXAMPLES / "clinic.toml")).to_json() == first
+    plan = plan_survey(EXAMPLES / "clinic.toml")
+    assert survey_parameters(plan).to_json() == first
 
 
 def test_what_does_not_verify_is_not_written(one_question, tmp_path):
@@ -207,7 +210,8 @@ def test_questions_are_found_by_name(parameters, one_question):
 
 def test_vectors_do_not_change_by_accident():
     """A frozen copy: what a port passed once it passes for good."""
-    frozen = json.loads((FILES / "vectors.json").read_text())
+    text = (FILES / "vectors.json").read_text()
+    frozen = json.loads(text)
     assert make_vectors(read_parameters(FILES / "parameters.json")) == frozen
 
 
@@ -228,7 +232,8 @@ def test_a_question_named_twice_is_answered_once_and_a_few_people_at_a_time(
     )
     assert written.written == {out: 3000}
     assert seen == [2000, 3000]
-    assert collect(parameters, [out]).sums["idue", None].users == 3000
+    done = collect(parameters, [out])
+    assert done.sums["idue", None].users == 3000
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ def refused(error):
 
 
 def saved(name, size):
-    sums = {(KEY, ()): Aggregate(3, np.zeros(2, dtype=np.int64))}
+    counted = Aggregate(3, np.zeros(2, dtype=np.int64))
+    sums = {(KEY, ()): counted}
     return FileCount(Path(name), (1, 2), name, 3, sums=sums, marks=bytes(size))
 
 
@@ -110,7 +111,8 @@ def test_a_memory_gives_the_report_that_it_has_and_releases_no_other(full, tmp_p
 
 def reports_of_one_answer(path):
     level = (Level("only", 1.0, item_count=2),)
-    survey = Survey("s", 10, (Categorical("q", level),))
+    question = Categorical("q", level)
+    survey = Survey("s", 10, (question,))
     parameters = parameters_from_mechanisms(
         survey, {"q": randomized_response(1.0, items=2)}
     )
@@ -171,7 +173,8 @@ def test_a_receiver_acknowledges_nothing_that_it_cannot_keep(
         assert box.sums()[KEY].users == kept
         assert box.add([reports]) == [""]
         box.close()
-        assert collect(one_question, [folder / "in"]).sums[KEY].users == 2500
+        done = collect(one_question, [folder / "in"])
+        assert done.sums[KEY].users == 2500
 
 
 def test_reports_are_whole_or_not_there(full, one_question, tmp_path, rng):

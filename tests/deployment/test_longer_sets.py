@@ -53,7 +53,9 @@ def sets():
 def exported(length=None, **keys):
     keys = {"mechanism": "opt0", "padding_length": length, **keys}
     question = ItemSet("q", LEVELS, **keys)
-    return survey_parameters(plan_survey(Survey("s", USERS, (question,))))
+    survey = Survey("s", USERS, (question,))
+    plan = plan_survey(survey)
+    return survey_parameters(plan)
 
 
 def collected(parameters, sets, seed=3):
@@ -81,7 +83,8 @@ def test_limits_hold_for_the_sets_that_were_planned_with(sets):
     length = question["padding_length"]
     longer = question["longer_sets"]
     assert longer[-1]["size"] == sets.sizes.max()
-    assert longer[0]["share"] == pytest.approx((sets.sizes > length).mean())
+    expected = (sets.sizes > length).mean()
+    assert longer[0]["share"] == pytest.approx(expected)
     assert (
         Parameters.of(json.loads(json.dumps(stated.document))).questions
         == stated.questions
@@ -134,8 +137,10 @@ def asked(sets):
     """Parameters, and the counts of a question about sets and of one about their sizes."""
     basket = ItemSet("basket", LEVELS, mechanism="opt0", padding_length=2)
     names = tuple(f"up to {n}" for n in SIZES)
-    how_many = Ordinal("how many", (Level("all", 4.0, names),), scores=SIZES)
-    plan = plan_survey(Survey("s", USERS, (basket, how_many)))
+    level = Level("all", 4.0, names)
+    how_many = Ordinal("how many", (level,), scores=SIZES)
+    survey = Survey("s", USERS, (basket, how_many))
+    plan = plan_survey(survey)
     parameters = survey_parameters(plan)
     rng = np.random.default_rng(4)
     baskets = plan.questions[0].mechanism.draw_aggregate(sets, rng).counts
@@ -239,7 +244,9 @@ def stated(request):
     level = (Level("all", 2.0, TEAS),)
     sizes = AssumedSets((0.1, 0.5, 0.3, 0.1))
     question = ItemSet("q", level, mechanism=mechanism, padding_length=2, sets=sizes)
-    parameters = survey_parameters(plan_survey(Survey("s", 100, (question,))))
+    survey = Survey("s", 100, (question,))
+    plan = plan_survey(survey)
+    parameters = survey_parameters(plan)
     assert parameters.questions[0].asked.name == request.param
     return parameters
 
@@ -267,7 +274,8 @@ def test_no_larger_set_is_randomised_from_a_file(stated, form, tmp_path):
         lines = [",".join(cells) for cells in (TEAS, *ticks)]
     data = tmp_path / "data.csv"
     out = tmp_path / "out.jsonl"
-    question = ItemSet("q", (Level("all", 2.0, TEAS),), padding_length=2)
+    level = Level("all", 2.0, TEAS)
+    question = ItemSet("q", (level,), padding_length=2)
     columned = question.replacing(columns=TEAS if form == "ticked" else ("q",))
     survey = Survey("s", 100, (columned,))
     data.write_text("\n".join(lines) + "\n")
@@ -282,5 +290,8 @@ def test_no_larger_set_is_randomised_from_a_file(stated, form, tmp_path):
 def test_where_nothing_is_stated_every_set_is_taken():
     level = (Level("all", 2.0, TEAS),)
     question = ItemSet("q", level, mechanism="opt0", padding_length=2)
-    parameters = survey_parameters(plan_survey(Survey("s", 100, (question,))))
-    assert Client(parameters.document).report("q", TEAS).payload
+    survey = Survey("s", 100, (question,))
+    plan = plan_survey(survey)
+    parameters = survey_parameters(plan)
+    client = Client(parameters.document)
+    assert client.report("q", TEAS).payload

@@ -131,7 +131,8 @@ SURVEY = Survey(
 
 @pytest.fixture
 def path(tmp_path):
-    write_parameters(tmp_path / "params.json", survey_parameters(plan_survey(SURVEY)))
+    parameters = survey_parameters(plan_survey(SURVEY))
+    write_parameters(tmp_path / "params.json", parameters)
     return tmp_path / "params.json"
 
 
@@ -153,7 +154,8 @@ def test_it_is_planned_compared_and_explained():
     assert plan.deployed.mechanism == "negative"
     assert {"negative", "opt0", "grr"} <= {option.name for option in plan.options}
     assert plan.option("negative").title == "negative survey"
-    assert plan.total_error == pytest.approx(np.sqrt(worst(negative_survey(1.0, 4))))
+    expected = np.sqrt(worst(negative_survey(1.0, 4)))
+    assert plan.total_error == pytest.approx(expected)
     assert "probably another" in kinds.words(plan).report(plan)[0]
     assert {"negative"} <= set(plan.kind.mechanisms(plan.question))
 

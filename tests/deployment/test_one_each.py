@@ -51,7 +51,8 @@ def test_the_chances_are_exact():
     """Between two ends of intervals all words ask the same: their numbers are the chances."""
     rng = np.random.default_rng(3)
     for number_asked in (1, 2, 3):
-        fractions = rng.dirichlet(np.full(5, 40.0)) * number_asked
+        shares = rng.dirichlet(np.full(5, 40.0))
+        fractions = shares * number_asked
         names = tuple("abcde")
         drawing = Drawing.of(names, np.minimum(fractions, 1))
         ends = {int(end) % DENOMINATOR for end in np.cumsum(drawing.chances)}
@@ -72,7 +73,8 @@ def test_both_clients_ask_the_same_by_the_same_word(node, parameters, tmp_path):
     vectors = make_vectors(parameters)
     changed = next(vector for vector in vectors["vectors"] if "word" in vector)
     changed["asked"] = [*changed["asked"], "tea"]
-    (tmp_path / "vectors.json").write_text(json.dumps(vectors))
+    text = json.dumps(vectors)
+    (tmp_path / "vectors.json").write_text(text)
     path = tmp_path / "params.json"
     done = asked(node, path, "--vectors", tmp_path / "vectors.json")
     assert "differs" in done.stderr
@@ -93,7 +95,8 @@ def test_every_reader_refuses_chances_that_do_not_fit(
 
 
 def test_a_client_asks_a_person_the_same_questions_for_good(parameters, tmp_path):
-    client = Client(parameters.document, Memory(tmp_path / "memory"))
+    memory = Memory(tmp_path / "memory")
+    client = Client(parameters.document, memory)
     counts = dict.fromkeys(client.questions, 0)
     people = 30
     for number in range(people):
@@ -113,7 +116,8 @@ def test_a_client_asks_a_person_the_same_questions_for_good(parameters, tmp_path
         client.report(other, answers[other], user="ada")
     with pytest.raises(InputError, match="drawn once"):
         client.report(other, answers[other])
-    again = Client(parameters.document, Memory(tmp_path / "memory"))
+    memory = Memory(tmp_path / "memory")
+    again = Client(parameters.document, memory)
     assert again.questions_of("ada") == theirs
 
 
@@ -123,7 +127,8 @@ def test_the_javascript_client_keeps_to_it_too(node, parameters, tmp_path):
     kept = ("--memory", tmp_path / "memory", "--user", "ada")
     theirs = json.loads(asked(node, path, "--questions", *kept).stdout)
     assert len(theirs) == parameters.drawing.questions_each
-    assert json.loads(asked(node, path, "--questions", *kept).stdout) == theirs
+    document = json.loads(asked(node, path, "--questions", *kept).stdout)
+    assert document == theirs
     answers = {"tea": "mint", "pet": "dog", "car": "no"}
     for name, answer in answers.items():
         done = asked(node, path, name, answer, *kept)
@@ -167,7 +172,8 @@ def test_errors_are_as_planned(plan, parameters):
         for run in range(runs):
             answers = rng.binomial(PEOPLE // count, question.part.fraction, size=count)
             sums = law.draw_aggregate(answers, rng)
-            shares = np.array(law.estimate(sums).values) / answers.sum()
+            estimates = law.estimate(sums)
+            shares = np.array(estimates.values) / answers.sum()
             gaps[run] = shares - truth
         squares = np.square(gaps).sum(axis=1).mean()
         moment = gaps.T @ gaps
@@ -188,8 +194,11 @@ def test_limits_are_of_everybody_where_questions_are_drawn():
     """
     choices = []
     for name in "abc":
-        choices.append(Categorical(name, (Level("all", 6.0, ("yes", "no")),)))
-    planned = plan_survey(Survey("s", 1000, tuple(choices), design="one-each"))
+        level = Level("all", 6.0, ("yes", "no"))
+        question = Categorical(name, (level,))
+        choices.append(question)
+    survey = Survey("s", 1000, tuple(choices), design="one-each")
+    planned = plan_survey(survey)
     parameters = survey_parameters(planned)
     rng = np.random.default_rng(12)
     for population, runs in ((None, 100), (False, 20)):

@@ -29,7 +29,8 @@ def related(request, tmp_path_factory):
     rng = np.random.default_rng(5)
     names = ["diagnosis", "smokes", "works"][: request.param]
     parts = [Categorical(name, (Level("all", 4.0, YES_NO),)) for name in names]
-    survey = Survey("s", 3000, (*parts, Joint("all of them", tuple(names))))
+    joint = Joint("all of them", tuple(names))
+    survey = Survey("s", 3000, (*parts, joint))
     parameters = survey_parameters(plan_survey(survey))
     first = rng.random(3000) < 0.4
     others = [np.where(rng.random(3000) < 0.8, first, ~first) for _ in names[1:]]
@@ -108,7 +109,8 @@ def scales(tmp_path_factory):
     """Parameters and estimates of two scales of which a higher answer goes with a lower one."""
     folder = tmp_path_factory.mktemp("scales")
     rng = np.random.default_rng(8)
-    survey = Survey("s", 4000, (PAIN, MOOD, Joint("both", ("pain", "mood"))))
+    joint = Joint("both", ("pain", "mood"))
+    survey = Survey("s", 4000, (PAIN, MOOD, joint))
     parameters = survey_parameters(plan_survey(survey))
     steps = rng.integers(0, 3, 4000)
     turned = np.where(rng.random(4000) < 0.7, 2 - steps, rng.integers(0, 3, 4000))
@@ -119,12 +121,14 @@ def scales(tmp_path_factory):
     answers.write_text("\n".join(["pain,mood", *map(",".join, rows)]) + "\n")
     perturb_file(parameters, answers, folder / "reports.parquet")
     collection = collect(parameters, [folder / "reports.parquet"])
-    return survey, parameters, collection, estimates_table(parameters, collection.sums)
+    table = estimates_table(parameters, collection.sums)
+    return survey, parameters, collection, table
 
 
 def test_scales_keep_their_order_in_a_joint_question(scales):
     _, parameters, _, table = scales
-    indexed = table.to_pandas().set_index(["of", "answer"])
+    frame = table.to_pandas()
+    indexed = frame.set_index(["of", "answer"])
     assert indexed.loc["pain"].index.tolist() == ["none", "mild", "strong", "unsure"]
     assert indexed.loc["pain"].loc["unsure", "estimate"] == pytest.approx(200, abs=150)
     both = indexed.loc["pain with mood"]
@@ -133,7 +137,8 @@ def test_scales_keep_their_order_in_a_joint_question(scales):
     up_to = indexed.loc["pain up to"]
     assert up_to.index.tolist() == ["none", "mild"]
     sums = indexed.loc["pain"]["estimate"].cumsum()
-    assert up_to["estimate"].tolist() == pytest.approx(sums[:2].tolist())
+    expected = sums[:2].tolist()
+    assert up_to["estimate"].tolist() == pytest.approx(expected)
     (pain, mood) = parameters.joint["both"]
     assert pain.in_order == 3
     assert pain.outside == "unsure"

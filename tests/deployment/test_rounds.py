@@ -45,7 +45,10 @@ def test_what_is_planned_for_rounds_is_deployed_for_them():
         question = Categorical(
             "q", (Level("all", 1.0, ITEMS),), rounds={"count": 4} | keys
         )
-        written = survey_parameters(plan_survey(Survey("s", 100, (question,)))).document
+        survey = Survey("s", 100, (question,))
+        plan = plan_survey(survey)
+        parameters = survey_parameters(plan)
+        written = parameters.document
         assert written["questions"][0]["rounds"] == said
 
 
@@ -93,10 +96,11 @@ def test_once_is_one_report_in_the_persons_own_round(tmp_path):
 def test_one_value_is_reported_while_it_lasts(tmp_path, value):
     client = Client(asked_again(VALUE), memory=tmp_path / "m")
     user = person_of_value(VALUE, value)
-    reports = [
-        client.report("q", "ab"[n > 2], user=user, round_number=n, changed=n == 3)
-        for n in (1, 2, 3, 4)
-    ]
+    reports = []
+    for n in (1, 2, 3, 4):
+        reports.append(
+            client.report("q", "ab"[n > 2], user=user, round_number=n, changed=n == 3)
+        )
     active = [report.payload[0] for report in reports]
     assert active == ([1, 1, 0, 0] if value == 1 else [0, 0, 1, 1])
     assert (
@@ -294,7 +298,8 @@ def test_limits_of_windows_averages_and_changes_hold(stays):
     question = Categorical(
         "q", (Level("all", 6.0, item_count=12),), rounds={"count": 3}
     )
-    plan = plan_survey(Survey("s", people, (question,))).question("q")
+    survey = Survey("s", people, (question,))
+    plan = plan_survey(survey).question("q")
     law = plan.law
     stated = plan.again
     rng = np.random.default_rng(3)
@@ -343,7 +348,9 @@ def test_limits_of_a_change_of_means_hold():
     """600 repeats of yes or no, answers that stay: variances to 6 %; without what the people of two
     rounds have against each other it is 0.56 of the true one. Chance of failing below 1e-6."""
     question = Numeric("q", 0, 1, epsilon=6.0, yes_no=True, rounds={"count": 2})
-    law = plan_survey(Survey("s", 4000, (question,))).question("q").law
+    survey = Survey("s", 4000, (question,))
+    plan = plan_survey(survey)
+    law = plan.question("q").law
     rng = np.random.default_rng(3)
     answers = np.repeat([0.0, 1.0, np.nan], (2400, 1200, 400))
     differences = []

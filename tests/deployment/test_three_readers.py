@@ -201,7 +201,8 @@ def test_the_javascript_client_reads_the_schema_that_is_printed():
 def the_last_is_refused(node, files, folder, reason):
     """By all readers, who accept the others."""
     *right, wrong = files
-    assert javascript_client(node, files) == ["accepted"] * len(right) + ["Refused"]
+    expected = ["accepted"] * len(right) + ["Refused"]
+    assert javascript_client(node, files) == expected
     assert all(python_client(data, folder) is collector(data) is None for data in right)
     assert all(
         reason in said for said in (python_client(wrong, folder), collector(wrong))
@@ -244,10 +245,9 @@ def test_one_unit_of_one_ordered_pair_decides(node, document, tmp_path, name):
             "levels": [level | {"epsilon": 9} | extra for level, extra in levels]
         }
     most = int(true_exp(1) * b * (D - 5 * b // 4) / (D - b))
-    files = [
-        question | {"a": [a, 5 * b // 4], "b": [b, b]}
-        for a in (most - 99, most, most + 1)
-    ]
+    files = []
+    for a in (most - 99, most, most + 1):
+        files.append(question | {"a": [a, 5 * b // 4], "b": [b, b]})
     files = [text(only(document, [file])) for file in files]
     the_last_is_refused(
         node, files, tmp_path, "Levels 'severe' and 'common' realise 1.0"

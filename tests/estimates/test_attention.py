@@ -23,7 +23,8 @@ CONFIDENCE = 0.95
 def response(epsilon, items, known):
     """Randomised response, with an anchor whose known answer is this item."""
     names = tuple(f"item {k}" for k in range(items))
-    question = Categorical("q", (Level("all", epsilon, names),))
+    level = Level("all", epsilon, names)
+    question = Categorical("q", (level,))
     law = law_of(question, randomized_response(epsilon, items=items))
     return replace(law, anchor=Anchor("check", names[known]))
 

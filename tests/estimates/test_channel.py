@@ -39,7 +39,8 @@ YES_NO = NumericDomain(0, 1, yes_no=True)
 
 
 def estimate_mean(channel, counts):
-    return mean_channel(channel).estimate(Aggregate(int(counts.sum()), counts)).mean
+    counted = Aggregate(int(counts.sum()), counts)
+    return mean_channel(channel).estimate(counted).mean
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,8 @@ def test_intervals_are_of_the_draws_alone_where_reports_tell_it(kind, epsilon):
     for _ in range(ROUNDS):
         counts = rng.multinomial(people, law).sum(axis=0)
         estimates = mechanism.estimate(Aggregate(2000, counts))
-        asked = mechanism.shape.estimate(Aggregate(2000, counts))
+        counted = Aggregate(2000, counts)
+        asked = mechanism.shape.estimate(counted)
         wide = ratio(asked, 0.95, (-1, 1)).scaled(0.5, 0.5)
         limits = (estimates.frequency, 0.6), (estimates.missing_rate, 0.25), (wide, 0.6)
         for i, (interval, truth) in enumerate(limits):
@@ -176,7 +178,8 @@ def test_errors_of_shares_up_to_are_those_of_the_draws():
 
     The root of 2 / 2,000 is 3.2 %, and 5 of that a sixth.
     """
-    channel = shares_up_to(best_ordered_channel(PrivacyPolicy([2.0] * 4, [1] * 4)))
+    policy = PrivacyPolicy([2.0] * 4, [1] * 4)
+    channel = shares_up_to(best_ordered_channel(policy))
     people = np.array([900, 300, 600, 200])
     rng = np.random.default_rng(11)
     ratios = []
@@ -231,9 +234,10 @@ def test_limits_hold_where_few_reports_decide(budget, wanted):
         mean = exact.mean(range(5))
         off = abs(mean.value - 2) / (mean.upper - mean.lower)
         means += off <= 0.5, off <= 0.1
-        assert exact.hold(np.array([0, 0, 1.0, 1])) == bool(
+        expected = bool(
             (exact.band[0][:2] == 0).all() and (exact.band[1][2:] == 1).all()
         )
+        assert exact.hold(np.array([0, 0, 1.0, 1])) == expected
     fewest = binom.ppf(1e-6, 100, 0.95)
     assert min(held[0], held[2]) >= fewest
     assert binom.ppf(1e-6, 100, 0.87) <= means[0]
@@ -323,7 +327,8 @@ def test_consistent_shares_and_band():
     assert min(np.diff(lower).min(), np.diff(upper).min()) >= 0
     assert ((lower <= estimates.consistent) & (estimates.consistent <= upper)).all()
     reach = 2.3939797998  # of two sides and three shares, 95 %
-    assert upper[:2] == pytest.approx([0.25 + reach * 0.01] * 2)
+    expected = [0.25 + reach * 0.01] * 2
+    assert upper[:2] == pytest.approx(expected)
     assert lower[1] == pytest.approx(0.3 - reach * 0.02)
 
 

@@ -99,7 +99,8 @@ def law(a, noise, c):
 
 def estimates_of(seen, a, noise):
     ones = np.ones(seen.size)
-    return linear_estimates(Aggregate(USERS, seen), a * ones, noise / USERS * ones)
+    counted = Aggregate(USERS, seen)
+    return linear_estimates(counted, a * ones, noise / USERS * ones)
 
 
 def missed(limits, chance, c):
@@ -216,7 +217,8 @@ def clicks(rng, users=4000, items=60):
 
 @pytest.fixture(scope="module")
 def population():
-    return clicks(np.random.default_rng(5), users=20_000)
+    rng = np.random.default_rng(5)
+    return clicks(rng, users=20_000)
 
 
 def coverage(mechanism, sets, runs, seed):
@@ -254,7 +256,8 @@ def test_limits_cover_sets_that_were_cut(population, known):
     longer = model.longer(length, items)
     stated = padded(unary, length).with_sizes(longer)
     assert coverage(stated, population, 50, seed=1) >= 1 - 6 / 500
-    ignored = padded(unary, length).with_sizes(())
+    mechanism = padded(unary, length)
+    ignored = mechanism.with_sizes(())
     assert coverage(ignored, population, 50, seed=1) < 0.5
     fewer = padded(unary, length).with_sizes(
         (size, share / 6) for size, share in longer

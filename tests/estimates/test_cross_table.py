@@ -43,7 +43,9 @@ def holds(estimate, true):
 
 def test_second_moments_are_those_of_real_draws():
     """48 of 2 * 10^5 reports' sums of products, none further off than 5.5 standard errors."""
-    law = SidesCollected.of(best_design(PrivacyPolicy([0.7, 1.2, 2.0], [1, 3, 4])))
+    policy = PrivacyPolicy([0.7, 1.2, 2.0], [1, 3, 4])
+    design = best_design(policy)
+    law = SidesCollected.of(design)
     rng = np.random.default_rng(3)
     shares = rng.dirichlet(np.ones(8))
     users = 200_000

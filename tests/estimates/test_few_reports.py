@@ -16,7 +16,9 @@ from planner.survey.survey import Survey
 
 
 def deployed(question, people):
-    return plan_survey(Survey("s", people, (question,))).question(question.name).law
+    survey = Survey("s", people, (question,))
+    plan = plan_survey(survey)
+    return plan.question(question.name).law
 
 
 def held(law, people, truth, draws):
@@ -35,7 +37,9 @@ def held(law, people, truth, draws):
 
 def test_one_budget():
     """Rounding leaves a blank type, some units of 2^-32: the law is binomial all the same."""
-    law = deployed(Categorical("q", (Level("all", 8.0, tuple("abcde")),)), 500)
+    level = Level("all", 8.0, tuple("abcde"))
+    question = Categorical("q", (level,))
+    law = deployed(question, 500)
     people = np.array([0, 1, 3, 10, 486])
     exact, normal = held(law, people, people, 200)
     assert len(law.shape.types) == 2
@@ -46,7 +50,8 @@ def test_one_budget():
 @pytest.mark.parametrize("rule", ["min", "one-sided"])
 def test_several_types(rule):
     levels = (Level("low", 4.0, ("a", "b")), Level("high", 8.0, ("c", "d", "e")))
-    law = deployed(Categorical("q", levels, rule=rule), 500)
+    question = Categorical("q", levels, rule=rule)
+    law = deployed(question, 500)
     people = np.array([10, 0, 0, 5, 485])
     exact, _ = held(law, people, people, 40)
     assert len(law.shape.types) > 2

@@ -33,16 +33,17 @@ def test_nigeria():
     people = 2457
     yes = round(people * (1 / 6 + 2 / 3 * 0.2619))
     chances = np.array([5 / 6]), np.array([1 / 6])
-    estimates = linear_estimates(Aggregate(people, np.array([yes])), *chances)
+    counted = Aggregate(people, np.array([yes]))
+    estimates = linear_estimates(counted, *chances)
     asked = item_rows(([""], ["yes"]), estimates, estimates.clipped(), 0.95)
     drawn = population_rows(asked, 0.95)
     share = 100 / people
     assert asked["estimate"][0] * share == pytest.approx(26.19, abs=0.04)
     assert asked["standard_error"][0] * share == pytest.approx(1.13, abs=0.005)
     assert drawn["standard_error"][0] * share == pytest.approx(1.44, abs=0.01)
-    ends = [
-        (end - 1 / 6) * 3 / 2 * people for end in clopper_pearson(yes, people, 0.05)
-    ]
+    ends = []
+    for end in clopper_pearson(yes, people, 0.05):
+        ends.append((end - 1 / 6) * 3 / 2 * people)
     assert [drawn["lower"][0], drawn["upper"][0]] == pytest.approx(ends)
 
 
@@ -133,14 +134,14 @@ def test_differences_of_rare_answers(people, budget, rare):
     held = 0
     limits_held = 0
     for _ in range(200):
-        groups = [
-            drawn_rows(law, size, shares_of(share), rng)
-            for size, share in zip(people, rare, strict=True)
-        ]
+        groups = []
+        for size, share in zip(people, rare, strict=True):
+            groups.append(drawn_rows(law, size, shares_of(share), rng))
         gap, chance = differences(*groups, 0.95)
         held += gap["lower"][0] <= rare[0] - rare[1] <= gap["upper"][0]
         limits_held += chance[0] < 0.05
-        assert (chance[0] < 0.05) == (not gap["lower"][0] <= 0 <= gap["upper"][0])
+        expected = not gap["lower"][0] <= 0 <= gap["upper"][0]
+        assert (chance[0] < 0.05) == expected
     assert held >= binom.ppf(MISS, 200, 0.95)
     assert rare[0] != rare[1] or limits_held <= binom.isf(MISS, 200, 0.05)
 
@@ -155,7 +156,9 @@ def test_ordered_answers(question):
 
     They are no narrower than those of the people asked.
     """
-    law = plan_survey(Survey("s", 400, (question,))).question("q").law
+    survey = Survey("s", 400, (question,))
+    plan = plan_survey(survey)
+    law = plan.question("q").law
     shares = np.array([0.0, 0.01, 0.9, 0.02, 0.07])
     every = shares
     if question.no_answer:
@@ -182,7 +185,9 @@ def test_shares_of_those_who_answered_hold():
 
     The near miss, limits of the normal law, holds 83 % (docs/how-to/collect.md).
     """
-    law = plan_survey(Survey("s", 400, (REFUSED,))).question("q").law
+    survey = Survey("s", 400, (REFUSED,))
+    plan = plan_survey(survey)
+    law = plan.question("q").law
     people = np.array([0, 3, 290, 4, 23, 80])
     truth = np.cumsum(people[:5])[:-1] / 320
     rng = np.random.default_rng(5)

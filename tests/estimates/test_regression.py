@@ -255,7 +255,8 @@ def test_at_its_limits_a_coefficient_is_as_far_as_the_confidence_allows():
             distance = fitted.equations.score_statistic(k, limit, fitted.coefficients)
             assert distance == pytest.approx(side * 1.959964, abs=2e-3)
         # The test at 0 and the limits say the same.
-        assert (effect.p < 0.05) == (not effect.lower <= 0 <= effect.upper)
+        expected = not effect.lower <= 0 <= effect.upper
+        assert (effect.p < 0.05) == expected
 
 
 def test_a_linear_model_is_weighted_least_squares_of_unbiased_weights():
@@ -269,7 +270,8 @@ def test_a_linear_model_is_weighted_least_squares_of_unbiased_weights():
     # The sandwich of a saturated model: the variance of each mean.
     north = (90 / 100 - 0.2**2) / 100
     south = (400 / 300 - 0.5**2) / 300
-    assert np.diag(fitted.covariance) == pytest.approx([north, north + south])
+    expected = [north, north + south]
+    assert np.diag(fitted.covariance) == pytest.approx(expected)
 
 
 def test_weights_count_a_person_for_more():

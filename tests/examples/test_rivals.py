@@ -90,7 +90,8 @@ def test_forced_answers_are_fake_ones_where_there_are_none(name):
         fake = 1.0
     else:
         fake = 0.0
-    mean, missing = COLLECTIONS[name](values, 2.0, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    mean, missing = COLLECTIONS[name](values, 2.0, rng)
     assert missing is None
     assert abs(mean - (0.75 * 0.5 + 0.25 * fake)) < 4.9 * np.sqrt(2 / values.size)
 
@@ -110,8 +111,10 @@ def test_direct_encoding_is_the_largest_truth_of_the_linear_program():
         [0] * 5 + [-1], rows, np.zeros(5), np.ones((1, 6)), [1], bounds=[(0, 1)] * 6
     )
     assert (a - b)[LEVELS] == pytest.approx(-answer.fun, abs=1e-9)
-    assert b[LEVELS] == pytest.approx(answer.x[:5], abs=1e-8)
-    a, b = rivals.direct_encoding(PrivacyPolicy([1.0, 3.0], [2, 4]))
+    expected = answer.x[:5]
+    assert b[LEVELS] == pytest.approx(expected, abs=1e-8)
+    policy = PrivacyPolicy([1.0, 3.0], [2, 4])
+    a, b = rivals.direct_encoding(policy)
     own_chance, other = randomized_response(
         1.0, 6
     ).shape.chances  # which it is under the rule min

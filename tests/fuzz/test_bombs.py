@@ -88,7 +88,8 @@ def test_pages_that_lie_about_their_size_take_no_memory(one_question, tmp_path, 
             lying_page(bad, one_question, **lies)
             assert reason in worker.count(bad).refused
         assert worker.count(good).users == 9
-        status = Path(f"/proc/{worker.process.pid}/status").read_text().splitlines()
+        text = Path(f"/proc/{worker.process.pid}/status").read_text()
+        status = text.splitlines()
         (peak,) = (int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
         assert peak < MEBIBYTES * 2**10 / 4
     finally:

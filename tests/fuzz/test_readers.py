@@ -159,7 +159,8 @@ def _checkpoint(parameters, folder):
     for i in range(3):
         lines = "".join(client.report("q", j).to_json() + "\n" for j in range(i + 1))
         (reports / f"{i}.jsonl").write_text(lines)
-    total = collect(parameters, [reports], checkpoint=path).sums["q", None]
+    done = collect(parameters, [reports], checkpoint=path)
+    total = done.sums["q", None]
 
     def read(path):
         saved = Checkpoint(path, parameters.hash)

@@ -219,7 +219,8 @@ def test_likelihoods_meet_at_the_largest_ratio_exactly(rows):
     second_least, second_most = zip(*second_ends, strict=True)
     first = Likelihoods(first_least, first_most)
     second = Likelihoods(second_least, second_most)
-    assert first.ratio(second) == max(map(Fraction, first_most, second_least))
+    expected = max(map(Fraction, first_most, second_least))
+    assert first.ratio(second) == expected
     assert second.ratio(first) == max(map(Fraction, second_most, first_least))
     # A report that one may send and the other not is endlessly likelier; one of neither is nothing.
     endless = Likelihoods([*first_least, 0], [*first_most, 5])
@@ -280,7 +281,8 @@ def test_of_many_levels_pairs_with_the_least_alone_are_listed(monkeypatch):
 
 def test_rounding_stays_on_the_grid():
     most = levels([50.0])
-    assert round_inward([1.0], [0.0], most) == ([D - 1], [1])
+    expected = ([D - 1], [1])
+    assert round_inward([1.0], [0.0], most) == expected
     assert round_inward([0.5], [0.25], most) == ([D // 2], [D // 4])  # nothing to round
     assert round_inward([0.5 + 2**-33], [0.25 + 2**-34], most) == (
         [D // 2],
@@ -430,7 +432,8 @@ def test_a_bisample_that_says_next_to_nothing_is_counted():
         some, rows, ((0.0, -2 / theta, 0.0, 2 / theta), answered), (2, 2)
     )
     law.check(Number(some, 0.0, 1.0, yes_no=False, points=2).counts_as())
-    estimates = law.estimate(Aggregate(4, np.ones(4, dtype=np.int64)))
+    counted = Aggregate(4, np.ones(4, dtype=np.int64))
+    estimates = law.estimate(counted)
     assert np.isfinite(estimates.covariance).all()
 
 

@@ -105,7 +105,9 @@ def test_realised_budgets_are_attained_and_rounded_up(name):
         return
     chances = law_of(question)
     levels = level_of(question)
-    places = {i: [k for k, level in enumerate(levels) if level == i] for i in levels}
+    places = {}
+    for i in levels:
+        places[i] = [k for k, level in enumerate(levels) if level == i]
     for pair in device.pairs:
         first = places[pair.first]
         second = places[pair.second]
@@ -176,9 +178,9 @@ def test_estimators_are_unbiased(name):
             sums.append(Aggregate(scale, counts))
         values = collector.shape.estimate(stacked(sums)).values
         if columns is None:
-            truth = [
-                float(k in inputs(question)[true_input]) for k in range(values.size)
-            ]
+            truth = []
+            for k in range(values.size):
+                truth.append(float(k in inputs(question)[true_input]))
             assert values / scale == pytest.approx(truth, abs=1e-7)
         else:
             assert values == pytest.approx(

@@ -103,7 +103,8 @@ class MechanismSuite:
     def test_one_generator_repeats_by_its_seed_alone(self) -> None:
         truth = self.truth()
         assert getattr(self.mechanism(), "name", "") == ""  # it is of no question
-        first = self.draw(truth, np.random.default_rng(3))
+        rng = np.random.default_rng(3)
+        first = self.draw(truth, rng)
         again = self.draw(truth, np.random.default_rng(3))
         np.testing.assert_array_equal(first.counts, again.counts)
 
@@ -143,7 +144,8 @@ class MechanismSuite:
         assert rng.bit_generator.state == before
 
     def test_no_users_have_no_estimate(self) -> None:
-        shape = self.draw(self.truth(), np.random.default_rng(1)).counts.shape
+        rng = np.random.default_rng(1)
+        shape = self.draw(self.truth(), rng).counts.shape
         with refused("counts", "users"):
             self.mechanism().estimate(Aggregate(0, np.zeros(shape, dtype=int)))
         with refused("counts"):
@@ -169,7 +171,8 @@ class SingleItemSuite(MechanismSuite):
             types = [n]
         else:
             types = []
-        estimates = mechanism.estimate(Aggregate(n, np.array([*types, *counts])))
+        counted = Aggregate(n, np.array([*types, *counts]))
+        estimates = mechanism.estimate(counted)
         have = np.clip((counts - n * b) / (a - b), 0, n)
         assert have[0] == n
         assert have[1] == 0

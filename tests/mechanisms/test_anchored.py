@@ -74,7 +74,8 @@ def test_the_questions_counts_are_those_of_its_reports_alone(name):
     alone.add(np.ascontiguousarray(rows[:, : law.shape.size]))
     of_question = counts_of_question(law, counted(law, rows))
     assert of_question.users == 300
-    assert of_question.counts.tolist() == alone.sums().counts.tolist()
+    expected = alone.sums().counts.tolist()
+    assert of_question.counts.tolist() == expected
     without = replace(law, anchor=None)
     assert counts_of_question(without, alone.sums()).counts.tolist() == (
         alone.sums().counts.tolist()
@@ -89,7 +90,8 @@ def test_means_vary_together_as_the_reports_do(name):
     of_question = weights(law, rows[:, : law.shape.size])
     of_anchor = weights(law, rows[:, law.shape.size :])
     means = anchor_means(law, counted(law, rows))
-    assert means.known == pytest.approx(of_anchor[:, 4].mean())
+    expected = of_anchor[:, 4].mean()
+    assert means.known == pytest.approx(expected)
     centred = of_question - of_question.mean(axis=0)
 
     def covariances(answer):

@@ -49,7 +49,8 @@ def test_bulk_draws_have_the_stated_law(thresholds):
 def test_rows_and_lanes_are_uncorrelated():
     rows = np.empty((64, 300), dtype=np.uint64)
     draws = BernoulliRows(np.full(300 * 64, DENOMINATOR // 3), rows=64)
-    draws.fill(rows, seeded_words(np.random.default_rng(1)))
+    rng = np.random.default_rng(1)
+    draws.fill(rows, seeded_words(rng))
     bits = unpack(rows, 300 * 64) - 1 / 3
     assert mean_is((bits[1:] * bits[:-1]).ravel(), 0.0)
     assert mean_is((bits[:, 1:] * bits[:, :-1]).ravel(), 0.0)
@@ -71,7 +72,8 @@ def test_the_last_digits_count():
     thresholds = np.array([DENOMINATOR - 1, 0, 2**14 - 1, 2**13, 1, 5 * 2**14 + 2**12])
     rows = np.empty((100_000, 1), dtype=np.uint64)
     draws = BernoulliRows(thresholds, rows=100_000)
-    draws.fill(rows, undecided(np.random.default_rng(2)))
+    rng = np.random.default_rng(2)
+    draws.fill(rows, undecided(rng))
     shares = unpack(rows, 6).mean(axis=0)
     low = (thresholds % 2**14) / 2**14
     assert np.all(np.abs(shares - low) <= 5 * np.sqrt(low * (1 - low) / 100_000) + 1e-4)
@@ -146,7 +148,8 @@ def test_the_true_bit_at_its_edge(monkeypatch):
 
 
 def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
-    true = np.random.default_rng(0).integers(1000, size=7001)
+    rng = np.random.default_rng(0)
+    true = rng.integers(1000, size=7001)
     a = np.full(1000, 2**31, np.uint32)
     b = np.full(1000, 2**30, np.uint32)
     reports = []
@@ -194,7 +197,8 @@ def test_counts_that_no_reports_have():
             Aggregate(users, counts)
     with refused("counts"):
         Aggregate(3, [1]) + Aggregate(3, [1, 1])
-    assert Aggregate(0, [0]).counts.tolist() == [0]
+    counted = Aggregate(0, [0])
+    assert counted.counts.tolist() == [0]
     assert not Aggregate(1, [1]).counts.flags.writeable
 
 

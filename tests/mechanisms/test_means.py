@@ -49,7 +49,8 @@ class NumericSuite(MechanismSuite):
         return self.build(self.budget)
 
     def truth(self):
-        values = np.random.default_rng(20200420).uniform(12, 27, self.users)
+        rng = np.random.default_rng(20200420)
+        values = rng.uniform(12, 27, self.users)
         values[::6] = np.nan
         return values
 
@@ -131,7 +132,8 @@ class NumericSuite(MechanismSuite):
             mechanism.variance(nobody)
         seen = set()
         for seed in range(20):
-            counts = mechanism.draw_aggregate(nobody, np.random.default_rng(seed))
+            rng = np.random.default_rng(seed)
+            counts = mechanism.draw_aggregate(nobody, rng)
             means = mechanism.shape.estimate(counts)
             estimates = mechanism.asked.estimates(
                 means, 1 - 1e-6
@@ -224,7 +226,8 @@ class TestMeanChannel(NumericSuite):
 def test_law_is_linear_between_grid_points():
     mechanism = mean_channel(solved(1.0, points=5))
     law = output_law(mechanism, [10.0, 15.0, 16.25, 20.0, np.nan])
-    np.testing.assert_allclose(law[2], 0.75 * law[1] + 0.25 * law[3], rtol=1e-9)
+    expected = 0.75 * law[1] + 0.25 * law[3]
+    np.testing.assert_allclose(law[2], expected, rtol=1e-9)
     rows = np.array(mechanism.shape.rows)[[0, 1, 2, 5]]
     np.testing.assert_array_equal(law[[0, 1, 3, 4]] * DENOMINATOR, rows)
 
@@ -259,7 +262,8 @@ def test_rounding_costs_nothing_and_keeps_the_budget_at_all_sizes():
 def test_budgets_that_differ_are_rounded_pair_by_pair():
     """No answer at half a nat, numbers at two: by the file's own integers, in rational numbers."""
     budgets = [2.0, 2.0, 2.0, 0.5]
-    drawn = drawn_channel(best_channel(budgets, points=3, tolerance=1e-4))
+    channel = best_channel(budgets, points=3, tolerance=1e-4)
+    drawn = drawn_channel(channel)
     rows = integers_of(drawn).astype(object)
     for i, j in np.ndindex(4, 4):
         limit = true_exp(min(budgets[i], budgets[j]))
@@ -276,7 +280,8 @@ def test_limits_hold_where_reports_are_all_the_same(budget, people):
     counts = rng.multinomial(people, output_law(law, [30.0])[0], 300)
     held = np.zeros(3)
     for row in counts:
-        estimates = law.shape.estimate(Aggregate(people, row))
+        counted = Aggregate(people, row)
+        estimates = law.shape.estimate(counted)
         exact = law.asked.estimates(estimates)
         as_varied = ChannelEstimates(
             estimates.values, estimates.covariance, estimates.users

@@ -20,7 +20,11 @@ def violations(policy, high_counts, integers):
     """How many pairs of (level, side) that can stand in one report exceed their budget."""
     bounds = policy.bounds().tolist()
     counts = policy.item_counts.tolist()
-    limits = {r: true_exp(r) for row in bounds for r in row if r < np.inf}
+    limits = {}
+    for row in bounds:
+        for r in row:
+            if r < np.inf:
+                limits[r] = true_exp(r)
     broken = 0
     for o, highs in enumerate(high_counts.tolist()):
         sides = [
@@ -112,7 +116,8 @@ def test_a_split_that_says_nothing_is_left_out():
         [3, 4], [0.25, 0.25], [[2, 1], [2, 2]], [[2, 3], [2, 3]], [[1, 2], [0, 0]]
     )
     assert (types.weights @ types.means).tolist() == [1, 1]
-    high_counts, _ = round_types(PrivacyPolicy([2.0, 2.0], [3, 4]), types)
+    policy = PrivacyPolicy([2.0, 2.0], [3, 4])
+    high_counts, _ = round_types(policy, types)
     assert high_counts.tolist() == [[0, 2], [0, 0], [0, 0]]
 
 

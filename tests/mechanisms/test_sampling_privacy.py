@@ -145,7 +145,8 @@ def test_limits_hold_whoever_reports_in_one_round_alone(direction):
     believed = 0
     for _ in range(60):
         honest = mechanism.draw_aggregate(truth, rng)
-        estimates = mechanism.estimate(Aggregate(1080, honest.counts + strangers))
+        counted = Aggregate(1080, honest.counts + strangers)
+        estimates = mechanism.estimate(counted)
         assert estimates.unmatched == 80
         lower, upper = estimates.intervals()
         missed += not lower[2] <= 200 <= upper[2]
@@ -170,7 +171,8 @@ def test_who_leaves_a_value_is_unmatched_and_stops_nothing():
 
 def test_intervals_of_the_mechanism():
     mechanism = SamplingPrivacy(0.5, 0.2, [0.1, 0.2])
-    totals = mechanism.draw_aggregate([500, 300, 200], np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    totals = mechanism.draw_aggregate([500, 300, 200], rng)
     estimates = mechanism.estimate(totals)
     lower, upper = estimates.intervals(0.999)
     assert ((lower <= [500, 300, 200]) & (upper >= [500, 300, 200])).all()
@@ -180,4 +182,5 @@ def test_intervals_of_the_mechanism():
         1000 - high[-1],
         *low[:-1],
     ]  # the rest of the people first
-    assert upper.tolist() == [1000 - low[-1], *high[:-1]]
+    expected = [1000 - low[-1], *high[:-1]]
+    assert upper.tolist() == expected

@@ -63,9 +63,11 @@ def test_reference_values(items, length, epsilon, cap, error, size):
 
 
 def test_known_integers_and_error():
-    mechanism = set_design(PrivacyPolicy([1.0], [4]), 2, 2.0)
+    policy = PrivacyPolicy([1.0], [4])
+    mechanism = set_design(policy, 2, 2.0)
     assert mechanism.shape.held == 2
-    assert mechanism.shape.ratios == (ceil(2**32 / e),) * 2
+    expected = (ceil(2**32 / e),) * 2
+    assert mechanism.shape.ratios == expected
     chances = [float(chance) for chance in mechanism.shape.support()[0]]
     assert set_error(4, 2, *chances) == pytest.approx(11.049727, abs=1e-6)
     assert chances == pytest.approx(best_set_design(4, 2, 1.0, 2.0).support, rel=1e-6)
@@ -101,10 +103,12 @@ def test_whole_numbers_lose_one_unit_of_a_ratio(length, epsilon, cap, loss):
 
 def test_bits_of_another_number_are_refused_by_number():
     words = seeded_words(np.random.Generator(np.random.SFC64(7)))
-    packed = set_design(PrivacyPolicy([0.3], [30]), 2).shape
+    policy = PrivacyPolicy([0.3], [30])
+    packed = set_design(policy, 2).shape
     assert packed.width == 0
     assert set_design(PrivacyPolicy([1.0], [500]), 5).shape.width == 2
-    assert packed.written([0, 9]) == bytes([1, 2, 0, 0, 0, 0, 0, 0])
+    expected = bytes([1, 2, 0, 0, 0, 0, 0, 0])
+    assert packed.written([0, 9]) == expected
     bits = packed.draw_many(np.tile([0, 5], (6, 1)), words)[0]
     bits[2] = 255
     with refused("ones of report 2"):
@@ -113,7 +117,8 @@ def test_bits_of_another_number_are_refused_by_number():
 
 def test_hits_that_64_bits_do_not_decide_take_more():
     """Where a draw begins as an edge does, its next digits say on which side it is."""
-    law = set_design(PrivacyPolicy([0.3], [30]), 4).shape
+    policy = PrivacyPolicy([0.3], [30])
+    law = set_design(policy, 4).shape
     assert law.held == 3
     assert law.hits == range(4)
     edge, rest = divmod(law.ends[1] << 64, law.ends[-1])
@@ -171,7 +176,8 @@ def test_own_elements_are_likelier_unless_all_reports_are_alike():
 
 
 def test_numbers_in_a_report_are_below_the_elements_and_rise():
-    shape = set_design(PrivacyPolicy([4.0], [1000]), 3).shape
+    policy = PrivacyPolicy([4.0], [1000])
+    shape = set_design(policy, 3).shape
     words = seeded_words(np.random.Generator(np.random.SFC64(2)))
     (rows,) = shape.draw_many(np.tile([0, 1, 2], (5, 1)), words)
     numbers = rows.view("<u2")
@@ -201,9 +207,9 @@ def test_bounds_and_rivals():
             bound, abs=1e-8
         )
         rivals = rival_supports(items, length, epsilon)
-        errors = {
-            name: set_error(items, length, *chances) for name, chances in rivals.items()
-        }
+        errors = {}
+        for name, chances in rivals.items():
+            errors[name] = set_error(items, length, *chances)
         assert errors["privset"] == pytest.approx(privset, abs=1e-7)
         assert errors["wheel"] == pytest.approx(wheel, abs=0.006)
         a, b = rival_supports(items - length, length, epsilon)[

@@ -36,9 +36,9 @@ class PaddedSuite(MechanismSuite):
         return PEOPLE
 
     def expectation(self):
-        chance = [
-            [(k in x) / max(len(x), self.length) for k in range(ITEMS)] for x in PEOPLE
-        ]
+        chance = []
+        for x in PEOPLE:
+            chance.append([(k in x) / max(len(x), self.length) for k in range(ITEMS)])
         return self.length * np.sum(chance, axis=0)
 
     def law(self):
@@ -63,7 +63,8 @@ class PaddedSuite(MechanismSuite):
         bias = self.mechanism().bias(PEOPLE)
         np.testing.assert_allclose(bias, self.expectation() - truth, atol=1e-12)
         assert bias.max() < 0  # some sets have more items than the padding length
-        np.testing.assert_allclose(self.padded(ITEMS).bias(PEOPLE), 0, atol=1e-12)
+        mechanism = self.padded(ITEMS)
+        np.testing.assert_allclose(mechanism.bias(PEOPLE), 0, atol=1e-12)
         assert self.mechanism().bias([[0], [0, 1]])[2:].tolist() == [0, 0]
 
 
@@ -78,7 +79,8 @@ class UnarySuite(PaddedSuite):
         (a, b) = (chance[:ITEMS] for chance in mechanism.shape.chances)
         length = self.length
         bits = mechanism.shape.cells
-        none = mechanism.estimate(Aggregate(n, np.full(bits, 0)))
+        counted = Aggregate(n, np.full(bits, 0))
+        none = mechanism.estimate(counted)
         full = mechanism.estimate(Aggregate(n, np.full(bits, n)))
         unit = length * np.sqrt(n) / (a - b)
         np.testing.assert_allclose(
@@ -113,7 +115,8 @@ class TestSetDesign(PaddedSuite):
     repeats = tries(1_500, 12_000)
 
     def padded(self, length):
-        return set_design(PrivacyPolicy([1.0], [ITEMS]), length, self.budget)
+        policy = PrivacyPolicy([1.0], [ITEMS])
+        return set_design(policy, length, self.budget)
 
     def law(self):
         return whole_sets_law(self.mechanism())
@@ -159,7 +162,8 @@ def largest_excess(mechanism, policy):
 @pytest.mark.parametrize("counts", [[1, 3], [2, 2]])
 def test_set_budgets_are_kept(counts, length):
     policy = PrivacyPolicy([np.log(4), np.log(6)], counts)
-    excess = largest_excess(padded(unary(solve(policy)), length), policy)
+    mechanism = padded(unary(solve(policy)), length)
+    excess = largest_excess(mechanism, policy)
     assert excess <= 1e-12
     if length == 1:
         assert excess >= -1e-6  # attained
@@ -177,7 +181,8 @@ def test_one_wrong_probability_is_found_out():
 @pytest.mark.parametrize("length", [0, -1, 1.5, True, None, float("nan"), 2**20 + 1])
 def test_padding_lengths_end_where_stated(length):
     plain = oue(1.0, 2)
-    assert padded(plain, 2**20).asked.padding_length == 2**20
+    mechanism = padded(plain, 2**20)
+    assert mechanism.asked.padding_length == 2**20
     laws = [
         padded(plain, length) for length in (1, 2)
     ]  # of two items no set has more than two

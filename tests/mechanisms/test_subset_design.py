@@ -54,7 +54,8 @@ class DesignSuite(SingleItemSuite):
     def test_standard_errors_are_of_the_estimated_counts(self, n, seed):
         law = self.mechanism().shape
         truth = [n, 0, int(n == 0), n, 0]
-        aggregate = self.mechanism().draw_aggregate(truth, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        aggregate = self.mechanism().draw_aggregate(truth, rng)
         estimates = law.estimate(aggregate)
         group = np.repeat(law.groups, law.levels.item_counts)
         values = estimates.values
@@ -104,7 +105,9 @@ class TestMatrix(DesignSuite):
 @pytest.mark.parametrize("least", [1e-5, 2e-4])
 def test_estimators_are_unbiased_at_small_budgets_too(least):
     """Beside large ones they were off by 1e-9 and more; the proof refuses that."""
-    law = SidesCollected.of(best_design(PrivacyPolicy([least, 0.5], [10, 10])))
+    policy = PrivacyPolicy([least, 0.5], [10, 10])
+    design = best_design(policy)
+    law = SidesCollected.of(design)
     for mean, expected in zip(
         law.output_types.expectations(law.estimator), (0, 1), strict=True
     ):
@@ -192,7 +195,8 @@ def test_levels_alike_share_a_group_and_keep_their_items():
     assert law.groups == (0, 1, 1, 0)
     assert law.counts == (5, 60)
     truth = np.repeat([5_000, 1_000, 30_000], [2, 60, 3])
-    estimates = law.estimate(law.draw_aggregate(truth, np.random.default_rng(3)))
+    rng = np.random.default_rng(3)
+    estimates = law.estimate(law.draw_aggregate(truth, rng))
     assert (
         np.abs((estimates.values - truth) / estimates.standard_errors).max() < 5.7
     )  # 1e-6
@@ -211,7 +215,10 @@ def test_repairs_fall_on_every_place_alike(items):
     with pytest.raises(StopIteration):
         repair_sizes(part, 0, items, np.ones(2**16, dtype=np.int64), source)
     lanes = np.arange(64, dtype=np.uint64)
-    ones = [int((word >> lane & np.uint64(1)).sum()) for word in part for lane in lanes]
+    ones = []
+    for word in part:
+        for lane in lanes:
+            ones.append(int((word >> lane & np.uint64(1)).sum()))
     assert ones == [2**16 // items] * items + [0] * (len(ones) - items)
 
 

@@ -20,13 +20,17 @@ from planner.survey.survey import Survey
 
 
 def law_with(question):
-    (planned,) = plan_survey(Survey("s", 1000, (question,))).questions
+    survey = Survey("s", 1000, (question,))
+    plan = plan_survey(survey)
+    (planned,) = plan.questions
     return planned.law
 
 
 def choice(answers, mechanism, epsilon=1.0):
-    levels = (Level("any", epsilon, item_count=answers),)
-    return law_with(Categorical("q", levels, mechanism=mechanism))
+    level = Level("any", epsilon, item_count=answers)
+    levels = (level,)
+    question = Categorical("q", levels, mechanism=mechanism)
+    return law_with(question)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +75,8 @@ def small_laws():
     levels = (Level("strict", 0.8, item_count=2), Level("open", 1.6, item_count=3))
     for mechanism in ("subset-design", "opt0", "grr", "olh"):
         yield law_with(Categorical("q", levels, mechanism=mechanism))
-    plain = (Level("any", 1.5, ("a", "b", "c", "d", "e", "f")),)
+    level = Level("any", 1.5, ("a", "b", "c", "d", "e", "f"))
+    plain = (level,)
     yield law_with(ItemSet("q", plain, padding_length=2))
     yield law_with(Ordinal("q", plain))
     yield law_with(Ordinal("q", plain, scores=(0, 1, 2, 5, 6, 9)))
@@ -150,7 +155,8 @@ def test_the_sum_of_numbers_and_the_mean_of_those_who_answer(mechanism):
     BiSample-MD averages the reports of each of its directions: a false one also takes the place of
     honest ones there, which was left out.
     """
-    law = law_with(Numeric("q", 10, 30, epsilon=1.5, mechanism=mechanism))
+    question = Numeric("q", 10, 30, epsilon=1.5, mechanism=mechanism)
+    law = law_with(question)
     points = len(law.shape.rows) - 1
     moves = false_reports(law)
     sums = []
@@ -177,7 +183,8 @@ def test_the_sum_of_numbers_and_the_mean_of_those_who_answer(mechanism):
 def test_shares_of_those_who_answer_in_order():
     """Shares up to each answer over the people with an answer in the order, for every report."""
     level = Level("any", 1.5, ("a", "b", "c", "d", "none"))
-    law = law_with(Ordinal("q", (level,), no_answer="none"))
+    question = Ordinal("q", (level,), no_answer="none")
+    law = law_with(question)
     moves = false_reports(law).of_answering
     assert moves.moved == tuple(f"the share up to {answer}" for answer in "abc")
     shifts = []
@@ -198,10 +205,13 @@ def test_two_rounds_of_a_die():
     )
     sampling = Sampling(relies_on="round-two")
     question = SampledChoice("q", values, sampling=sampling)
-    (planned,) = plan_survey(Survey("s", 10_000, (question,))).questions
+    survey = Survey("s", 10_000, (question,))
+    plan = plan_survey(survey)
+    (planned,) = plan.questions
     mechanism = planned.mechanism.mechanism
     honest = np.array([[7000, 1000, 1000, 1000], [5500, 1500, 1500, 1500]])
-    before = mechanism.estimate(Aggregate(10_000, honest)).values
+    counted = Aggregate(10_000, honest)
+    before = mechanism.estimate(counted).values
     shifts = []
     for reports in product(range(4), repeat=2):
         counts = honest.copy()
@@ -211,7 +221,8 @@ def test_two_rounds_of_a_die():
         shifts.append((after - before)[1:])
     moves = planned.moves
     assert moves.moved == ("rare", "common")
-    assert np.max(shifts, axis=0) == pytest.approx(moves.up[[0, 1, 1]])
+    expected = moves.up[[0, 1, 1]]
+    assert np.max(shifts, axis=0) == pytest.approx(expected)
     assert -np.min(shifts, axis=0) == pytest.approx(moves.down[[0, 1, 1]])
     of_both = np.array(shifts)[:, 1:].sum(axis=1)
     assert of_both.max() == pytest.approx(moves.together(1, 2))
@@ -219,17 +230,21 @@ def test_two_rounds_of_a_die():
 
 def test_every_mechanism_that_could_be_deployed_says_how_far_it_is_swayed():
     """Of a set, too: each at its own padding length."""
-    levels = (Level("any", 1.0, item_count=6),)
+    level = Level("any", 1.0, item_count=6)
+    levels = (level,)
     choice = Categorical("q", levels)
     sets = ItemSet("q", levels, sets=AssumedSets([0, 40, 30, 20, 10]))
     for question in (choice, sets):
-        (planned,) = plan_survey(Survey("s", 1000, (question,))).questions
+        survey = Survey("s", 1000, (question,))
+        plan = plan_survey(survey)
+        (planned,) = plan.questions
         for option, most in zip(planned.options, planned.most_moved, strict=True):
             assert (most is None) == option.compared, option.name
     lengths = {option.length for option in planned.options if not option.compared}
     assert len(lengths) > 1
     table = planned.option("oue")
-    moves = false_reports(padded(oue(1.0, 6), table.length))
+    mechanism = padded(oue(1.0, 6), table.length)
+    moves = false_reports(mechanism)
     position = planned.options.index(table)
     assert planned.most_moved[position] == pytest.approx(moves.most, rel=1e-6)
 

@@ -88,7 +88,8 @@ def test_reference_table():
     assert seen == pytest.approx([0.00529, 0.01052, 0.01205, 0.01407], abs=1.2e-5)
     assert result.epsilon == result.epsilons[2, 2]
     frame = result.to_frame()
-    assert list(frame["level"]) == [POLICY.names[i] for i in (0, 0, 0, 1, 1, 2)]
+    expected = [POLICY.names[i] for i in (0, 0, 0, 1, 1, 2)]
+    assert list(frame["level"]) == expected
     assert "holds if a shuffler" in result.summary
     assert f"{PEOPLE:,}" in result.summary
 

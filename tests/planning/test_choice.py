@@ -39,7 +39,9 @@ def planned(epsilons, counts, kind=Categorical, *, people=1000, **keys):
     levels = zip(map(float, epsilons), counts, strict=True)
     rows = tuple(Level(f"l{i}", e, item_count=n) for i, (e, n) in enumerate(levels))
     question = kind("q", rows, **({"mechanism": "opt0"} | keys))
-    return plan_survey(Survey("s", people, (question,))).questions[0]
+    survey = Survey("s", people, (question,))
+    plan = plan_survey(survey)
+    return plan.questions[0]
 
 
 def test_errors_of_rivals_are_their_worst_total_variance():
@@ -48,7 +50,8 @@ def test_errors_of_rivals_are_their_worst_total_variance():
     for name, mechanism in rivals(policy).items():
         counts = 1000 * np.eye(8, dtype=np.int64)
         worst = max(mechanism.variance(count).sum() for count in counts)
-        assert plan.option(name).error == pytest.approx(np.sqrt(worst), rel=1e-8)
+        expected = np.sqrt(worst)
+        assert plan.option(name).error == pytest.approx(expected, rel=1e-8)
     names = {"subset-design", "opt0", "opt1", "opt2", *rivals(policy), "direct"}
     assert {option.name for option in plan.options} == names
     assert plan.option("direct").title.endswith("not deployed here")
@@ -91,14 +94,16 @@ def test_plain_ldp_is_best_where_it_is(mechanism):
 
 
 def test_huge_domains_are_compared_by_level():
-    assert rivals(PrivacyPolicy([1.0, 2.0], [10**9, 10**11])) == {}
+    policy = PrivacyPolicy([1.0, 2.0], [10**9, 10**11])
+    assert rivals(policy) == {}
     assert (
         rivals(PrivacyPolicy([1e-6, 1e-5], [10, 900_000])) == {}
     )  # beyond the grid of 2^-32
 
 
 def test_choices_by_kind():
-    levels = (Level("a", 1.0, item_count=4),)
+    level = Level("a", 1.0, item_count=4)
+    levels = (level,)
     tables = ["opt0", "opt1", "opt2", "rappor", "oue"]
     sets = ItemSet("q", levels, padding_length=2)
     assert choices(sets) == ["best", "set-design", *tables]
@@ -114,7 +119,8 @@ def test_choices_by_kind():
         question = Categorical("q", (Level("all", 1.0, item_count=count),))
         assert ("grr" in choices(question)) == plain
         assert ("subset-design" in choices(question)) == (count > 1)
-    assert "direct" not in choices(Categorical("q", levels, rule=((0.5,),)))
+    asked = Categorical("q", levels, rule=((0.5,),))
+    assert "direct" not in choices(asked)
 
 
 BROWSING = load_survey(EXAMPLES / "browsing.toml")
@@ -127,7 +133,9 @@ def best_of(*levels, **keys):
     else:
         kind = Categorical
     question = kind("q", levels or LEVELS, **keys)
-    return plan_survey(Survey("s", 10_000, (question,))).questions[0]
+    survey = Survey("s", 10_000, (question,))
+    plan = plan_survey(survey)
+    return plan.questions[0]
 
 
 @pytest.fixture(scope="module")
@@ -140,11 +148,13 @@ def question():
 
 def test_targets_are_the_designs(question):
     total, detect = question.targets
-    assert total.reached == pytest.approx(np.sqrt(175.805300 / 1e6), rel=1e-6)
+    expected = np.sqrt(175.805300 / 1e6)
+    assert total.reached == pytest.approx(expected, rel=1e-6)
     assert total.users == pytest.approx(1_758_053, abs=2)
     assert detect.met
     policy = question.deployed.policy
-    budgets = smallest_budgets(policy, 1_000_000, Target(error=0.01), "subset-design")
+    target = Target(error=0.01)
+    budgets = smallest_budgets(policy, 1_000_000, target, "subset-design")
     assert budgets.scale == pytest.approx(total.budgets.scale, rel=1e-5)
     assert budgets.reached[0] == pytest.approx(0.01, rel=1e-4)
     assert budgets.reached[0] <= 0.01  # there and back
@@ -260,8 +270,12 @@ def test_what_a_report_realises_is_promised_on_every_face():
 def test_beliefs_about_sets_hold_for_every_report():
     from planner import padded, unary
 
-    law = sets_law(padded(unary(solve(PrivacyPolicy([0.6, 1.0], [1, 2]))), 2))  # 8 sets
-    leakage = planned([0.6, 1.0], [1, 2], ItemSet, padding_length=2).leakage[:, 0]
+    policy = PrivacyPolicy([0.6, 1.0], [1, 2])
+    table = solve(policy)
+    mechanism = padded(unary(table), 2)
+    law = sets_law(mechanism)  # 8 sets
+    plan = planned([0.6, 1.0], [1, 2], ItemSet, padding_length=2)
+    leakage = plan.leakage[:, 0]
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)
     for belief in (0.01, 0.1, 0.5):
@@ -280,9 +294,11 @@ def test_at_the_smallest_budgets_the_error_is_that_of_the_integers(mechanism):
     """Rounding to 2^-32 adds up to 3e-3 there, which the plan left out."""
     levels = (Level("a", 1e-5, item_count=3), Level("b", 2e-5, item_count=2))
     asked = Categorical("q", levels, mechanism=mechanism)
-    plan = plan_survey(Survey("s", 1000, (asked,))).question("q")
+    survey = Survey("s", 1000, (asked,))
+    plan = plan_survey(survey).question("q")
     errors = [plan.law.variance(1000 * row).sum() for row in np.eye(5, dtype=int)]
-    assert plan.total_error == pytest.approx(max(errors) ** 0.5, rel=1e-6)
+    expected = max(errors) ** 0.5
+    assert plan.total_error == pytest.approx(expected, rel=1e-6)
     solved = (1000 * plan.mechanism.worst_case_mse) ** 0.5
     assert plan.total_error > (1 + 1e-4) * solved
 

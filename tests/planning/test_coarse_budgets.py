@@ -27,7 +27,8 @@ PARTS = (
 
 
 def planned(*questions):
-    return plan_survey(Survey("s", PEOPLE, questions)).questions[-1]
+    plan = plan_survey(Survey("s", PEOPLE, questions))
+    return plan.questions[-1]
 
 
 def worst_of_choices(law, answers):
@@ -39,7 +40,8 @@ def worst_of_choices(law, answers):
 
 @pytest.mark.parametrize("mechanism", ["opt0", "opt1", "oue", "subset-design"])
 def test_of_a_choice_in_all_and_by_level(mechanism):
-    plan = planned(Categorical("q", LEVELS, mechanism=mechanism))
+    question = Categorical("q", LEVELS, mechanism=mechanism)
+    plan = planned(question)
     total, of_rare = worst_of_choices(plan.law, 5)
     assert plan.total_error == pytest.approx(total**0.5, rel=1e-8)
     stated = plan.fact(ByLevel).standard_errors
@@ -48,18 +50,21 @@ def test_of_a_choice_in_all_and_by_level(mechanism):
 
 @pytest.mark.parametrize("mechanism", ["opt0", "opt1", "oue", "set-design"])
 def test_of_a_set_that_is_padded_to_two(mechanism):
-    plan = planned(ItemSet("q", LEVELS, mechanism=mechanism, padding_length=2))
+    question = ItemSet("q", LEVELS, mechanism=mechanism, padding_length=2)
+    plan = planned(question)
     sets = [
         [],
         *map(list, combinations(range(5), 1)),
         *map(list, combinations(range(5), 2)),
     ]
     errors = [plan.law.variance([items] * PEOPLE).sum() for items in sets]
-    assert plan.total_error == pytest.approx(max(errors) ** 0.5, rel=1e-8)
+    expected = max(errors) ** 0.5
+    assert plan.total_error == pytest.approx(expected, rel=1e-8)
 
 
 def test_of_two_questions_asked_together():
-    plan = planned(*PARTS, Joint("q", ("a", "b")))
+    joint = Joint("q", ("a", "b"))
+    plan = planned(*PARTS, joint)
     total, _ = worst_of_choices(plan.law, 6)
     assert plan.total_error == pytest.approx(total**0.5, rel=1e-8)
     assert plan.fact(Related).table == pytest.approx(total / PEOPLE, rel=1e-8)
@@ -73,7 +78,8 @@ def test_of_ordered_answers(wanted):
     else:
         scores = ()
     level = Level("a", 1e-5, ("w", "x", "y", "z"))
-    plan = planned(Ordinal("q", (level,), wanted=wanted, scores=scores))
+    question = Ordinal("q", (level,), wanted=wanted, scores=scores)
+    plan = planned(question)
     rows = np.array(plan.law.shape.rows) / 2**32
     values = np.array(plan.law.shape.values)
     if (

@@ -29,7 +29,8 @@ def plan():
 
 @pytest.fixture(scope="module")
 def answers():
-    return 80 * np.random.default_rng(5).beta(5, 2, PEOPLE)
+    rng = np.random.default_rng(5)
+    return 80 * rng.beta(5, 2, PEOPLE)
 
 
 def test_more_people_and_more_budget_have_more_cells():
@@ -61,7 +62,8 @@ def test_limits_hold_all_shares_and_quantiles_in_nearly_all_surveys(plan, answer
 
 
 def test_curves_rise_from_nothing_to_all_and_are_near_the_truth(plan, answers):
-    estimates = plan.estimate(plan.drawn_counts(answers, np.random.default_rng(3)))
+    rng = np.random.default_rng(3)
+    estimates = plan.estimate(plan.drawn_counts(answers, rng))
     values = np.linspace(0, 80, 161)
     true = np.array([(answers <= value).mean() for value in values])
     smoothed = estimates.smoothed_share_up_to(values)
@@ -80,7 +82,8 @@ def test_people_without_an_answer_are_left_out_of_the_shape(answers):
     plan = plan_distribution(0, 80, epsilon=2.0, people=PEOPLE, refusals=True, cells=12)
     some = answers.copy()
     some[::4] = np.nan
-    estimates = plan.estimate(plan.drawn_counts(some, np.random.default_rng(4)))
+    rng = np.random.default_rng(4)
+    estimates = plan.estimate(plan.drawn_counts(some, rng))
     true = np.nanquantile(some, 0.5)
     middle = estimates.quantile(0.5)
     assert middle.lower <= true <= middle.upper
@@ -89,7 +92,8 @@ def test_people_without_an_answer_are_left_out_of_the_shape(answers):
 
 def test_the_cells_are_a_question_that_can_be_deployed(plan):
     question = plan.question("income")
-    (planned,) = plan_survey(Survey("s", PEOPLE, (question,))).questions
+    survey = Survey("s", PEOPLE, (question,))
+    (planned,) = plan_survey(survey).questions
     assert len(planned.law.shape.rows) == 16
     assert question.ordered[0] == "0 to 5"
 
@@ -128,7 +132,8 @@ def part_of_number(epsilon):
     question = Numeric(
         "q", 10, 30, epsilon=epsilon, mean=20, sd=4, mechanism="bisample-md"
     )
-    (planned,) = plan_survey(Survey("s", 5_000, (question,))).questions
+    survey = Survey("s", 5_000, (question,))
+    (planned,) = plan_survey(survey).questions
     return planned.part
 
 
@@ -137,7 +142,8 @@ def test_refusals(plan):
         plan_distribution(0, 1, epsilon=1.0, people=100, cells=257)
     with refused("answers"):
         plan.drawn_counts([np.nan], np.random.default_rng(1))
-    estimates = plan.estimate(plan.drawn_counts([1.0] * 50, np.random.default_rng(1)))
+    rng = np.random.default_rng(1)
+    estimates = plan.estimate(plan.drawn_counts([1.0] * 50, rng))
     with refused("value"):
         estimates.share_up_to(81.0)
     with refused("share"):
@@ -153,13 +159,15 @@ def planned_cells(question, people=PEOPLE, **survey):
 
 def law_of_cells(question):
     """The law as its parameter file has it."""
-    plan = plan_survey(Survey("s", PEOPLE, (question,)))
+    survey = Survey("s", PEOPLE, (question,))
+    plan = plan_survey(survey)
     (law,) = survey_parameters(plan).questions
     return law
 
 
 def test_a_question_is_planned_as_the_cells_for_its_people_and_budget():
-    (cells,) = with_cells(Survey("s", PEOPLE, (AGE,))).questions
+    survey = Survey("s", PEOPLE, (AGE,))
+    (cells,) = with_cells(survey).questions
     assert cells.ordered[-1] == "no answer"
     assert cells.reason.startswith(f"{len(cells.ordered) - 1} cells: ")
     assert cells.reason.endswith("Planned for 18,000 people who have a number.")
@@ -171,7 +179,8 @@ def test_a_question_is_planned_as_the_cells_for_its_people_and_budget():
 
 
 def test_a_share_of_the_budget_has_fewer_cells():
-    (alone,) = with_cells(Survey("s", PEOPLE, (AGE,))).questions
+    survey = Survey("s", PEOPLE, (AGE,))
+    (alone,) = with_cells(survey).questions
     both = with_cells(Survey("s", PEOPLE, (AGE, AGE.replacing(name="years"))))
     for cells in both.questions:
         assert len(cells.ordered) < len(alone.ordered)
@@ -179,15 +188,19 @@ def test_a_share_of_the_budget_has_fewer_cells():
 
 def test_the_survey_of_a_plan_is_the_one_that_was_asked_for():
     few = AGE.replacing(cells=4)
-    plan = plan_survey(Survey("s", PEOPLE, (few,)))
+    survey = Survey("s", PEOPLE, (few,))
+    plan = plan_survey(survey)
     assert plan.survey.questions == (few,)
-    assert survey_from_text(survey_text(plan.survey)) == plan.survey
+    text = survey_text(plan.survey)
+    assert survey_from_text(text) == plan.survey
 
 
 def test_a_device_puts_numbers_into_the_cells_of_the_plan():
     asked = law_of_cells(AGE.replacing(cells=7)).asked
-    numbers = np.append(np.random.default_rng(8).uniform(0, 80, 200), [0, 5, 80])
-    cells = cell_of(NumericDomain(0, 80), asked.cells, numbers, refusals=True)
+    rng = np.random.default_rng(8)
+    numbers = np.append(rng.uniform(0, 80, 200), [0, 5, 80])
+    domain = NumericDomain(0, 80)
+    cells = cell_of(domain, asked.cells, numbers, refusals=True)
     assert [asked.code(number) for number in numbers.tolist()] == cells.tolist()
     assert asked.code(None) == asked.cells
     assert asked.read_cell("80") == asked.cells - 1
@@ -205,7 +218,8 @@ def test_limits_of_a_quartile_hold_it_in_nearly_all_surveys(answers, population)
         0, 80, epsilon=2.0, people=PEOPLE, refusals=True, cells=8
     )
     given = np.where(np.arange(PEOPLE) % 10 == 0, np.nan, answers)
-    cells = cell_of(NumericDomain(0, 80), 8, given, refusals=True)
+    domain = NumericDomain(0, 80)
+    cells = cell_of(domain, 8, given, refusals=True)
     everybody = np.bincount(cells, minlength=9)
     true = float(np.nanquantile(given, 0.25))
     channel = planned.channel
@@ -230,7 +244,8 @@ def test_limits_of_a_quartile_hold_it_in_nearly_all_surveys(answers, population)
 def test_results_say_quartiles_in_the_unit_of_the_number(answers):
     law = law_of_cells(AGE.replacing(cells=4))
     people = np.bincount((answers // 20).astype(int), minlength=5)
-    rows = law.rows([law.draw_aggregate(people, np.random.default_rng(4))], 0.95)
+    rng = np.random.default_rng(4)
+    rows = law.rows([law.draw_aggregate(people, rng)], 0.95)
     assert rows.answers[:4] == ["up to 20", "up to 40", "up to 60", "0 to 20"]
     median = rows.answers.index("median")
     assert abs(rows["estimate"][median] - np.median(answers)) < 2
@@ -240,7 +255,8 @@ def test_results_say_quartiles_in_the_unit_of_the_number(answers):
 
 def test_files_have_quartiles_and_the_smoothed_curve_of_all_and_of_each_group(answers):
     """Of two groups, the second 20 younger: their medians' limits of 95 % are cells apart."""
-    plan = plan_survey(Survey("s", PEOPLE, (AGE.replacing(cells=8, refusals=0.0),)))
+    survey = Survey("s", PEOPLE, (AGE.replacing(cells=8, refusals=0.0),))
+    plan = plan_survey(survey)
     parameters = survey_parameters(plan)
     (law,) = parameters.questions
     rng = np.random.default_rng(9)
@@ -276,15 +292,18 @@ def test_files_have_quartiles_and_the_smoothed_curve_of_all_and_of_each_group(an
         assert of_group["lower"].isna().all()
     # The share up to 50 on both curves, of people of whom a third is below it.
     smoothed = everybody[everybody["of"] == SMOOTHED].set_index("answer")["share"]
-    assert smoothed["up to 50"] == pytest.approx((answers <= 50).mean(), abs=0.03)
+    expected = (answers <= 50).mean()
+    assert smoothed["up to 50"] == pytest.approx(expected, abs=0.03)
 
 
 def test_a_picture_of_results_has_both_curves(answers):
-    plan = plan_survey(Survey("s", PEOPLE, (AGE.replacing(cells=4, refusals=0.0),)))
+    survey = Survey("s", PEOPLE, (AGE.replacing(cells=4, refusals=0.0),))
+    plan = plan_survey(survey)
     parameters = survey_parameters(plan)
     (law,) = parameters.questions
     people = np.bincount((answers // 20).astype(int), minlength=4)
-    sums = {("age", None): law.draw_aggregate(people, np.random.default_rng(4))}
+    rng = np.random.default_rng(4)
+    sums = {("age", None): law.draw_aggregate(people, rng)}
     table = estimates_table(parameters, sums)
     blocks = result_blocks(parameters, Collection({}, (), (), 0), table, 0.95)
     (figure,) = [block for block in blocks if getattr(block, "key", "") == "curve age"]

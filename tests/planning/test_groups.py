@@ -12,7 +12,9 @@ LEVELS = (Level("all", 2.0, item_count=12),)
 def planned(users, **padding):
     sets = AssumedSets([0, 40, 30, 20, 10])
     asked = ItemSet("a", LEVELS, sets=sets, mechanism="opt0", **padding)
-    return plan_survey(Survey("s", users, (asked,))).question("a")
+    survey = Survey("s", users, (asked,))
+    plan = plan_survey(survey)
+    return plan.question("a")
 
 
 @pytest.mark.parametrize("length", [2, 4])
@@ -27,4 +29,5 @@ def test_the_error_in_a_group_is_that_of_a_survey_of_the_group(length):
 
 
 def test_a_group_of_nobody_has_no_error_that_is_known():
-    assert error_in(planned(1000, padding_length=4), 0.0) == float("inf")
+    plan = planned(1000, padding_length=4)
+    assert error_in(plan, 0.0) == float("inf")

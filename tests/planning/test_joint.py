@@ -22,7 +22,8 @@ from tests.solvers.questions import written_out
 
 
 def alike(name, budget, answers=5, **keys):
-    return Categorical(name, (Level("all", budget, item_count=answers),), **keys)
+    level = Level("all", budget, item_count=answers)
+    return Categorical(name, (level,), **keys)
 
 
 def diagnosis(**keys):
@@ -34,12 +35,14 @@ def diagnosis(**keys):
 
 
 def smokes(budget="ln 6"):
-    return Categorical("smokes", (Level("any", budget, ("yes", "no")),))
+    level = Level("any", budget, ("yes", "no"))
+    return Categorical("smokes", (level,))
 
 
 def planned(*parts, users=10_000, ledger=None):
     both = Joint("both", tuple(part.name for part in parts))
-    return plan_survey(Survey("s", users, (*parts, both)), ledger)
+    survey = Survey("s", users, (*parts, both))
+    return plan_survey(survey, ledger)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +59,9 @@ def test_a_table_asked_together_and_apart(parts, table, apart):
     related = question.fact(Related)
     assert related.table == pytest.approx(table, rel=1e-7)
     assert related.separate == pytest.approx(apart, rel=2e-4)
-    offered = plan_survey(Survey("s", 10_000, tuple(parts))).together
+    survey = Survey("s", 10_000, tuple(parts))
+    plan = plan_survey(survey)
+    offered = plan.together
     assert (offered.table, offered.separate) == pytest.approx(
         (related.table, related.separate)
     )
@@ -74,7 +79,8 @@ def test_a_census_by_marital_status_and_income():
 
 
 def test_margins_together_split_and_one_each():
-    related = planned(alike("a", 4), alike("b", 4)).questions[0].fact(Related)
+    plan = planned(alike("a", 4), alike("b", 4))
+    related = plan.questions[0].fact(Related)
     apart = related.margins_separate
     figures = sum(related.margins), apart.value, apart.some_each.value
     assert figures == pytest.approx((1.84, 3.48, 2.22), abs=0.006)
@@ -83,17 +89,19 @@ def test_margins_together_split_and_one_each():
 
 def test_people_who_see_an_association():
     """V is phi over the root of the fewer answers less 1: at a phi of 0.1, 33,483.1 and 8,692.6."""
-    five = planned(alike("a", 2), alike("b", 2)).questions[0].fact(Related)
+    plan = planned(alike("a", 2), alike("b", 2))
+    five = plan.questions[0].fact(Related)
     two = planned(alike("a", 1, 2), alike("b", 1, 2)).questions[0].fact(Related)
     assert five.people["a", "b"] == pytest.approx(33483.1 / 4, abs=1)
     assert two.people["a", "b"] == 8693
 
 
 def test_three_questions_have_a_table_of_every_two():
-    parts = [
-        alike(name, 2, answers) for name, answers in (("a", 2), ("b", 3), ("c", 2))
-    ]
-    related = planned(*parts).questions[0].fact(Related)
+    parts = []
+    for name, answers in (("a", 2), ("b", 3), ("c", 2)):
+        parts.append(alike(name, 2, answers))
+    plan = planned(*parts)
+    related = plan.questions[0].fact(Related)
     assert [*related.people] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert len(related.margins) == 3
     assert max(related.margins) < related.table
@@ -103,15 +111,20 @@ def test_cells_are_pairs_of_answers_at_the_smaller_budget():
     first = Categorical(
         "a", (Level("x", 1, ("p",), against=3), Level("y", 2, ("q",))), "one-sided"
     )
-    second = Categorical("b", (Level("z", 1.5, ("r", "s"), against=2),), "one-sided")
-    (both,) = Survey("s", 10, (first, second, Joint("both", ("a", "b")))).questions
+    level = Level("z", 1.5, ("r", "s"), against=2)
+    second = Categorical("b", (level,), "one-sided")
+    survey = Survey("s", 10, (first, second, Joint("both", ("a", "b"))))
+    (both,) = survey.questions
     assert both.ordered == ("p / r", "p / s", "q / r", "q / s")
     assert both.policy.names == ("x / z", "y / z")
     assert both.policy.epsilons.tolist() == [1, 1.5]
     assert both.policy.against.tolist() == [2, 2]
-    asked = (first, second, Joint("both", ("a", "b")), alike("c", 1))
-    spent = plan_survey(Survey("s", 1000, asked)).questions[0]
-    assert spent.deployed.policy.against == pytest.approx(2 * spent.part.share)
+    joint = Joint("both", ("a", "b"))
+    asked = (first, second, joint, alike("c", 1))
+    plan = plan_survey(Survey("s", 1000, asked))
+    spent = plan.questions[0]
+    expected = 2 * spent.part.share
+    assert spent.deployed.policy.against == pytest.approx(expected)
 
 
 def test_the_file_has_the_parts_as_they_are_asked():
@@ -160,16 +173,19 @@ def test_it_spends_what_its_parts_have():
     )
     (left,) = planned(diagnosis(), smokes(2.0), ledger=again).questions
     # Reports of those with the same answer on smoking may say 2 x 0.5 of the diagnosis.
-    assert left.spending[0].left == pytest.approx(log(4) - 1.0)
+    expected = log(4) - 1.0
+    assert left.spending[0].left == pytest.approx(expected)
 
 
 def test_one_survey_of_known_answers_stands_beside_their_true_table():
     """Half have the same answer to both: Cramér's V is 0.5, and seen within five of its errors."""
-    (question,) = planned(alike("a", 4, 2), alike("b", 4, 2)).questions
+    plan = planned(alike("a", 4, 2), alike("b", 4, 2))
+    (question,) = plan.questions
     cells = ("all 1 / all 1", "all 1 / all 2", "all 2 / all 1", "all 2 / all 2")
     answers = AnswerCounts(cells, np.array([3000, 1000, 1000, 3000]))
     trial = Trial.of(question, answers)
-    ((table, truth),) = trial.tables(np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    ((table, truth),) = trial.tables(rng)
     assert truth.tolist() == [[3000, 1000], [1000, 3000]]
     assert (
         abs(table.association.value - 0.5) < 5 * table.association.standard_error < 0.2
@@ -205,7 +221,8 @@ def levels_of(name, levels):
     ],
 )
 def test_parts_whose_budgets_differ_have_the_best_table(first, second, error):
-    (question,) = planned(levels_of("a", first), levels_of("b", second)).questions
+    plan = planned(levels_of("a", first), levels_of("b", second))
+    (question,) = plan.questions
     assert question.fact(Related).table == pytest.approx(error, rel=1e-6)
 
 
@@ -236,7 +253,8 @@ def test_what_is_drawn_errs_as_predicted():
     (question,) = planned(*parts).questions
     people = AnswerCounts(question.question.ordered, np.array([400, 0, 50, 50, 0, 100]))
     trial = Trial.of(question, people)
-    measured = trial.run(400, np.random.default_rng(11))[0]
+    rng = np.random.default_rng(11)
+    measured = trial.run(400, rng)[0]
     predicted = 600 * np.sqrt(question.fact(Related).table / 600)
     assert measured.predicted == pytest.approx(predicted, rel=1e-6)
     assert abs(measured.error - predicted) < 5 * measured.spread < 0.1 * predicted
@@ -285,11 +303,11 @@ def test_the_least_error_of_a_table(stricter, looser, budgets, error):
 
 @pytest.mark.parametrize(("answers", "budgets"), [((3, 2), (2, 1)), ((4, 4), (2, 1.5))])
 def test_what_is_deployed_has_the_least_error_of_a_table(answers, budgets):
-    parts = [
-        alike(name, budget, size)
-        for name, budget, size in zip("ab", budgets, answers, strict=True)
-    ]
-    related = planned(*parts).questions[0].fact(Related)
+    parts = []
+    for name, budget, size in zip("ab", budgets, answers, strict=True):
+        parts.append(alike(name, budget, size))
+    plan = planned(*parts)
+    related = plan.questions[0].fact(Related)
     assert related.table == pytest.approx(related.least_table, rel=1e-6)
 
 
@@ -301,9 +319,9 @@ def test_what_is_deployed_has_the_least_error_of_a_table(answers, budgets):
     ],
 )
 def test_what_too_many_kinds_of_pairs_lose_is_said(budgets, words):
-    parts = [
-        alike(name, budget, 10) for name, budget in zip("ab", budgets, strict=True)
-    ]
+    parts = []
+    for name, budget in zip("ab", budgets, strict=True):
+        parts.append(alike(name, budget, 10))
     (question,) = planned(*parts).questions
     assert question.fact(Related).unused_budgets
     assert any(words in str(block) for block in related_blocks(question))

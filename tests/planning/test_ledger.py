@@ -64,7 +64,8 @@ def test_some_questions_each_spend_the_largest_of_so_many():
 
 def test_what_is_left_keeps_every_pair_under_each_rule():
     past = Ledger().after(spent(A=0.5, B=0.2))
-    left = past.left(PrivacyPolicy([1.0, 2.0], [1, 4], names=["A", "B"]))
+    policy = PrivacyPolicy([1.0, 2.0], [1, 4], names=["A", "B"])
+    left = past.left(policy)
     assert left.epsilons.tolist() == [0.5, 1.8]
     other = PrivacyPolicy([1.0, 2.0], [1, 4], names=["C", "D"])
     assert past.left(other) == other
@@ -92,10 +93,11 @@ def test_both_budgets_of_a_one_sided_survey_add_up():
         Categorical("now", levels, "one-sided"),
         Categorical("ever", levels, "one-sided"),
     )
-    small = [
-        level.replacing(epsilon=level.epsilon / 4, against=level.against and 0.5)
-        for level in levels
-    ]
+    small = []
+    for level in levels:
+        small.append(
+            level.replacing(epsilon=level.epsilon / 4, against=level.against and 0.5)
+        )
     first = Survey(
         "first", 1000, tuple(question.replacing(levels=small) for question in questions)
     )
@@ -108,7 +110,8 @@ def test_both_budgets_of_a_one_sided_survey_add_up():
     policy = questions[0].policy.with_changes()
     left = ledger.left(policy)
     assert left.epsilons == pytest.approx([0.75, 1.5])
-    assert left.against == pytest.approx([np.inf, 1.0])
+    expected = [np.inf, 1.0]
+    assert left.against == pytest.approx(expected)
     second = plan_survey(Survey("second", 1000, questions), ledger=ledger).collection(
         DAY
     )
@@ -154,7 +157,8 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
     ledger = Ledger().after(first.collection(DAY))
     second = plan_survey(Survey("second", 1000, (income,)), ledger=ledger)
     (row,) = second.spending
-    assert row.left == pytest.approx(2.0 - ledger.spent("income"))
+    expected = 2.0 - ledger.spent("income")
+    assert row.left == pytest.approx(expected)
     with refused("rule"):
         plan_survey(Survey("third", 1000, (Categorical("now", levels),)), ledger=ledger)
     for rule in ("min", "avg", "matrix"):  # what is left of one level is the same
@@ -211,9 +215,11 @@ def test_the_ledger_that_a_survey_names_counts_wherever_it_is_planned(tmp_path):
     data = tmp_path / "answers.csv"
     left = tmp_path / "left.toml"
     data.write_text("now\n" + "severe 1\ncommon 2\n" * 100)
-    left.write_text(survey_text(survey("second", epsilon=0.6)))
+    text = survey_text(survey("second", epsilon=0.6))
+    left.write_text(text)
     words = ["--data", data, "--question", "now", "--repeats", 2, "--json"]
-    tried = json.loads(shown("simulate", file, *words))
+    printed = shown("simulate", file, *words)
+    tried = json.loads(printed)
     alike = json.loads(shown("simulate", left, *words))
     predicted = [mechanism["predicted"] for mechanism in tried["mechanisms"]]
     assert predicted == pytest.approx(

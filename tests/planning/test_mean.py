@@ -49,7 +49,9 @@ STRAY = 0.163  # a chi-square with 2,000 degrees strays by so much once in a mil
 
 def planned(users=10_000, **keys):
     question = Numeric("q", **({"lower": 0, "upper": 10, "epsilon": 1.0} | keys))
-    return plan_survey(Survey("s", users, (question,))).questions[0]
+    survey = Survey("s", users, (question,))
+    plan = plan_survey(survey)
+    return plan.questions[0]
 
 
 def squared_error(mechanism, values, truth):
@@ -127,7 +129,9 @@ def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
     # Those people were drawn at random, too, and stray by the spread of the answers.
     stated = plan.total_error**2 - np.nanvar(people) / np.isfinite(people).sum()
     assert abs(squared / stated - 1) < STRAY + 0.03
-    assert survey_parameters(plan_survey(Survey("s", 10, (plan.question,)))).questions
+    survey = Survey("s", 10, (plan.question,))
+    parameters = survey_parameters(plan_survey(survey))
+    assert parameters.questions
 
 
 def test_one_mechanism_has_one_error_whatever_is_planned():
@@ -153,7 +157,8 @@ def test_without_a_mean_the_worst_of_five_is_made_small():
 @pytest.mark.parametrize("epsilon", [1e-3, 20.0, 50.0])
 def test_budgets_at_their_ends(epsilon):
     for name in ("best", "channel", "bisample-md"):
-        assert np.isfinite(planned(epsilon=epsilon, mechanism=name).total_error)
+        plan = planned(epsilon=epsilon, mechanism=name)
+        assert np.isfinite(plan.total_error)
 
 
 def test_the_best_budget_is_that_of_the_channel():
@@ -162,9 +167,11 @@ def test_the_best_budget_is_that_of_the_channel():
     assert plan.deployed.epsilon == pytest.approx(
         4.243, abs=2e-3
     )  # docs/theory/channels.md
-    model = AnswerRateModel(PEOPLE, 100_000, NumericDomain(0, 10), 7.5, 1.5)
+    domain = NumericDomain(0, 10)
+    model = AnswerRateModel(PEOPLE, 100_000, domain, 7.5, 1.5)
     usual = planned(100_000, **keys, mechanism="bisample-md")
-    assert usual.deployed.epsilon == pytest.approx(model.best().epsilon)
+    expected = model.best().epsilon
+    assert usual.deployed.epsilon == pytest.approx(expected)
 
 
 def test_what_the_solver_cannot_prove_is_not_planned(monkeypatch):
@@ -250,7 +257,8 @@ def test_units_do_not_matter():
     income = NumericDomain(0, 100_000)
     channel = best_channel(1.0, five_populations(income))
     unit = best_channel(1.0)
-    assert channel.errors == pytest.approx(unit.errors * income.radius**2, rel=1e-6)
+    expected = unit.errors * income.radius**2
+    assert channel.errors == pytest.approx(expected, rel=1e-6)
     assert channel.certificate.lower_bound == pytest.approx(
         unit.certificate.lower_bound * income.radius**2, rel=1e-6
     )
@@ -486,8 +494,10 @@ class TestBestBudget:
         assert without.curve([0.1, 50.0]).answer_rate.tolist() == [0.9, 0.9]
 
     def test_unit_does_not_matter(self):
-        wide = AnswerRateModel(PREFERENCES, USERS, NumericDomain(0, 100), mean=75)
-        assert wide.best().epsilon == pytest.approx(model(0.5).best().epsilon, rel=1e-6)
+        domain = NumericDomain(0, 100)
+        wide = AnswerRateModel(PREFERENCES, USERS, domain, mean=75)
+        expected = model(0.5).best().epsilon
+        assert wide.best().epsilon == pytest.approx(expected, rel=1e-6)
         assert wide.best().rmse == pytest.approx(50 * model(0.5).best().rmse, rel=1e-9)
 
 

@@ -85,8 +85,11 @@ USERS = 10_000
 
 @pytest.fixture(scope="module")
 def planned():
-    asked = QUESTION.replacing(targets=(Target(error=0.02),))
-    return plan_survey(Survey("s", USERS, (asked,))).questions[0]
+    target = Target(error=0.02)
+    asked = QUESTION.replacing(targets=(target,))
+    survey = Survey("s", USERS, (asked,))
+    plan = plan_survey(survey)
+    return plan.questions[0]
 
 
 def test_the_error_is_that_of_the_best_channel(planned):
@@ -119,7 +122,8 @@ def test_what_is_said(planned):
     assert "for 4 ordered answers" in kinds.words(planned).report(planned)[0]
     (missed,) = planned.targets
     assert not missed.met
-    assert missed.users == pytest.approx(planned.error / 0.02**2, abs=1)
+    expected = planned.error / 0.02**2
+    assert missed.users == pytest.approx(expected, abs=1)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +131,8 @@ def weighed():
     """Counts are wanted, those of the ends three times as much."""
     levels = (LEVELS[0].replacing(importance=3.0), LEVELS[1])
     asked = QUESTION.replacing(levels=levels, wanted="counts")
-    return plan_survey(Survey("s", USERS, (asked,)))
+    survey = Survey("s", USERS, (asked,))
+    return plan_survey(survey)
 
 
 def test_counts_are_planned_as_by_the_solver_of_designs(weighed):
@@ -135,7 +140,8 @@ def test_counts_are_planned_as_by_the_solver_of_designs(weighed):
     policy = PrivacyPolicy([1.0, 2.0], [2, 2])
     weights = Objective(weights=[3.0, 1.0])
     best = best_design(policy, weights).value(weights)
-    assert planned.total_error == pytest.approx(np.sqrt(USERS * best), rel=1e-4)
+    expected = np.sqrt(USERS * best)
+    assert planned.total_error == pytest.approx(expected, rel=1e-4)
     plain = plan_survey(
         Survey("s", USERS, (QUESTION.replacing(wanted="counts"),))
     ).questions[0]
@@ -166,7 +172,9 @@ MEAN = QUESTION.replacing(wanted="mean of scores", scores=SCORES)
 
 def test_a_mean_is_planned_in_the_unit_of_its_scores():
     asked = MEAN.replacing(targets=(Target(error=0.01),))
-    (of_mean,) = plan_survey(Survey("s", USERS, (asked,))).questions
+    survey = Survey("s", USERS, (asked,))
+    plan = plan_survey(survey)
+    (of_mean,) = plan.questions
     best = best_ordered_channel(policy_of_answers(MEAN), SCORES, tolerance=1e-7)
     error = np.sqrt(best.worst_error / USERS)
     assert (of_mean.total_error, of_mean.least_error) == pytest.approx(
@@ -189,7 +197,8 @@ def test_a_mean_is_planned_in_the_unit_of_its_scores():
     assert of_mean.fact(OrderedEstimates) is None
     (target,) = of_mean.targets
     assert "error of the mean at most 1 % of half" in target_sentence(of_mean, target)
-    assert target.users == pytest.approx(best.worst_error / 36 / 0.01**2, rel=1e-3)
+    expected = best.worst_error / 36 / 0.01**2
+    assert target.users == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("budget", [0.5, 2.0, 6.0])
@@ -201,9 +210,9 @@ def test_people_drawn_at_random_have_no_larger_error_of_a_mean(budget):
     rng = np.random.default_rng(3)
     steps = np.linspace(0, 1, 1001)[:, None]
     ends = np.eye(5)
-    pairs = [
-        steps * ends[i] + (1 - steps) * ends[j] for i, j in combinations(range(5), 2)
-    ]
+    pairs = []
+    for i, j in combinations(range(5), 2):
+        pairs.append(steps * ends[i] + (1 - steps) * ends[j])
     squares = channel.matrix @ np.square(channel.estimator[0])
     drawn = rng.dirichlet(np.full(5, 0.3), 2000), np.concatenate(pairs)
     some, two = (x @ squares - np.square(x @ scores) for x in drawn)
@@ -247,8 +256,12 @@ def test_several_questions_share_the_budgets():
     "answers", ["abc", "abcdefghijkl"]
 )  # twelve are too many for a matrix
 def test_large_budgets_are_spent_as_eight_without_a_bound(answers):
-    levels = (Level("all", 12.0, tuple(answers)),)
-    (planned,) = plan_survey(Survey("s", 100, (Ordinal("q", levels),))).questions
+    level = Level("all", 12.0, tuple(answers))
+    levels = (level,)
+    question = Ordinal("q", levels)
+    survey = Survey("s", 100, (question,))
+    plan = plan_survey(survey)
+    (planned,) = plan.questions
     assert planned.least_error is None
     assert planned.fact(Channel).max_violation == 0
     assert not kinds.certificate_sentences(planned)
@@ -280,7 +293,8 @@ def both_ways(channel):
 def test_an_answer_outside_the_order_is_judged_the_same_whichever_way_the_order_goes():
     policy = PrivacyPolicy([1.0, 2.0, 2.0, 1.0, 0.6], [1] * 5, names=[*ORDER, "?"])
     best = best_ordered_channel(policy, no_answer=True)
-    assert best.worst_error == pytest.approx(max(both_ways(best)), rel=1e-9)
+    expected = max(both_ways(best))
+    assert best.worst_error == pytest.approx(expected, rel=1e-9)
     assert best.certificate.relative_gap < 1e-5
     turned = PrivacyPolicy(
         [1.0, 2.0, 2.0, 1.0, 0.6], [1] * 5, names=[*ORDER[::-1], "?"]
@@ -294,7 +308,8 @@ def test_an_answer_outside_the_order_is_judged_the_same_whichever_way_the_order_
 
 
 def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_own():
-    plan = plan_survey(Survey("s", USERS, (OUTSIDE,))).questions[0]
+    survey = Survey("s", USERS, (OUTSIDE,))
+    plan = plan_survey(survey).questions[0]
     assert plan.option("channel").law.certificate.relative_gap < 1e-4
     assert plan.law.document()["no_answer"] is True
     assert "for 4 ordered answers and '?'" in kinds.words(plan).report(plan)[0]
@@ -303,13 +318,14 @@ def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_ow
         Survey("s", USERS, (OUTSIDE.replacing(levels=weighty),))
     ).questions[0]
     last_answer = np.array([0.0, 0, 0, 1])
-    errors = [
-        max(
-            last_answer @ variant.option("channel").law.covariance(x) @ last_answer
-            for x in np.eye(5)
+    errors = []
+    for variant in (plan, heavy):
+        errors.append(
+            max(
+                last_answer @ variant.option("channel").law.covariance(x) @ last_answer
+                for x in np.eye(5)
+            )
         )
-        for variant in (plan, heavy)
-    ]
     assert errors[1] < 0.95 * errors[0]
 
 
@@ -331,7 +347,9 @@ def test_what_does_not_go_with_an_answer_outside_the_order(changes):
 def test_reports_tell_of_the_others_and_of_how_many_have_none():
     """Real draws: 6 standard errors each way for 11 numbers, 1e-7; and another mean is seen."""
     question = OUTSIDE.replacing(scores=(0, 2, 7, 12))
-    law = plan_survey(Survey("s", USERS, (question,))).questions[0].law
+    survey = Survey("s", USERS, (question,))
+    plan = plan_survey(survey)
+    law = plan.questions[0].law
     codes = []
     for answer, number in (
         ("0", 2_000),
@@ -358,7 +376,8 @@ def test_reports_tell_of_the_others_and_of_how_many_have_none():
         "up to 1-4": 0.25,
         "up to 5-9": 0.75,
     }
-    assert set(true) == set(estimates) - {"lower quartile", "median", "upper quartile"}
+    expected = set(estimates) - {"lower quartile", "median", "upper quartile"}
+    assert set(true) == expected
     for name, value in true.items():
         estimate, error = estimates[name][:2]
         assert abs(estimate - value) < 6 * error, name

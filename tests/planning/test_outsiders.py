@@ -36,12 +36,14 @@ LEVELS = (Level("rare", 1.0, ("x",)), Level("usual", 2.0, item_count=2))
 
 
 def planned(*questions, users=20_000, design="split"):
-    return plan_survey(Survey("s", users, questions, design=design))
+    survey = Survey("s", users, questions, design=design)
+    return plan_survey(survey)
 
 
 @pytest.mark.parametrize("mechanism", ["opt0", "oue", "grr", "subset"])
 def test_the_view_is_that_of_the_deployed_mechanism(mechanism):
-    (question,) = planned(Categorical("q", LEVELS, mechanism=mechanism)).questions
+    asked = Categorical("q", LEVELS, mechanism=mechanism)
+    (question,) = planned(asked).questions
     view = question.outsiders(delta=1e-7)
     table = question.fact(UnaryTable)
     if table is None:
@@ -49,7 +51,8 @@ def test_the_view_is_that_of_the_deployed_mechanism(mechanism):
     else:
         deployed = unary(table)
     law = output_law(deployed)
-    assert view.guess.success == pytest.approx(law.max(axis=0).sum() / 3)
+    expected = law.max(axis=0).sum() / 3
+    assert view.guess.success == pytest.approx(expected)
     whole = shuffled(of_rows(law, ("x", "0", "1")), 20_000, 1e-7)
     assert view.shuffled.local_epsilon == pytest.approx(whole.local_epsilon)
     assert view.shuffled.epsilon == pytest.approx(whole.epsilon, rel=2e-3)
@@ -68,7 +71,8 @@ def test_means_and_many_levels():
     assert first.shuffled.local_epsilon == pytest.approx(share, rel=1e-6)
     assert second.shuffled.epsilon > 0
     together = plan.outsiders()
-    assert together.epsilon == first.shuffled.epsilon + second.shuffled.epsilon
+    expected = first.shuffled.epsilon + second.shuffled.epsilon
+    assert together.epsilon == expected
     assert all(
         "holds if a shuffler" in " ".join(view_sentences(question))
         for question in together.questions
@@ -99,7 +103,8 @@ def test_a_report_hides_among_those_of_its_round(known, parts):
     """The true delta, over the lot, of everybody else having one answer; not so among all."""
     question = Categorical("q", LEVELS, mechanism="grr", rounds={"count": 4, **known})
     view = planned(question, users=600).question("q").outsiders(1e-6)
-    (alone,) = planned(Categorical("q", LEVELS, mechanism="grr"), users=600).questions
+    asked = Categorical("q", LEVELS, mechanism="grr")
+    (alone,) = planned(asked, users=600).questions
     law = output_law(alone.mechanism)
     blanket = Blanket.from_laws(law[1], law[2], law[0])
 
@@ -117,7 +122,8 @@ def test_a_report_hides_among_those_of_its_round(known, parts):
     assert delta(view.shuffled.epsilon) <= 1e-6
     assert parts == 1 or delta(alone.outsiders(1e-6).shuffled.epsilon) > 1e-5
     assert ("in the same round" in view_sentences(view)[1]) == (parts > 1)
-    assert view.reach == pytest.approx(parts * alone.outsiders().reach)
+    expected = parts * alone.outsiders().reach
+    assert view.reach == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("people", [1, 99, 100, 10**4, 10**9])
@@ -126,7 +132,8 @@ def test_the_default_delta_is_negligible(people):
 
 
 def test_sentences_never_show_less_than_there_is():
-    (view,) = planned(Categorical("q", LEVELS, mechanism="grr")).outsiders().questions
+    question = Categorical("q", LEVELS, mechanism="grr")
+    (view,) = planned(question).outsiders().questions
     right = (
         100 * exp(view.shuffled.local_epsilon) / (1 + exp(view.shuffled.local_epsilon))
     )
@@ -176,9 +183,10 @@ def test_every_face_names_them(plan, view):
     document = to_json(view)
     assert document["left_out"] == ["unprotected", "twice"]
     assert document["epsilon"] is document["delta"] is None
-    shown = [
-        block.text for block in outsider_blocks(view) if isinstance(block, Sentence)
-    ]
+    shown = []
+    for block in outsider_blocks(view):
+        if isinstance(block, Sentence):
+            shown.append(block.text)
     page = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", report_html(plan))).split())
     sentence = together_sentence(view)
     assert sentence in shown

@@ -52,12 +52,14 @@ def test_importance_raises_what_a_sample_may_miss():
         Level("a", 3.0, item_count=1, importance=4.0),
         Level("c", 3.0, item_count=1),
     )
-    other = Categorical("other", (Level("b", 3.0, ("x", "y")),))
+    level = Level("b", 3.0, ("x", "y"))
+    other = Categorical("other", (level,))
     question = Categorical("q", levels, mechanism="opt0")
     allocation = plan_survey(
         Survey("s", 1000, (question, other), "one-each")
     ).allocation.some_each
-    error = solve(question.policy, objective=question.objective).objective_value
+    table = solve(question.policy, objective=question.objective)
+    error = table.objective_value
     missed = 4 * 0.5  # a fair coin's variance, times the largest importance
     expected = (error + missed) / allocation.fractions[0] - missed
     assert allocation.errors[0] == pytest.approx(expected, rel=1e-6)
@@ -80,13 +82,15 @@ def test_item_sets_of_a_pilot_get_the_best_padding_length(tmp_path):
 
 
 def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
-    page = Categorical("page", (Level("any", 1.0, item_count=40),))
+    level = Level("any", 1.0, item_count=40)
+    page = Categorical("page", (level,))
     split = plan_survey(shop(page, users=20_000, design="split"))
     alone = plan_survey(shop(page, users=20_000, design="one-each"))
     (first, _) = split.questions
     (second, _) = alone.questions
     assert second.fact(Padded).length > first.fact(Padded).length
-    assert second.fact(Padded).length == second.fact(Padded).plan.length
+    expected = second.fact(Padded).plan.length
+    assert second.fact(Padded).length == expected
     # What is predicted is the error of the very mechanism that is planned, of those asked.
     of_sample = (
         second.fact(Padded).plan.mse[second.fact(Padded).length - 1]
@@ -114,18 +118,21 @@ def test_the_ledger_lowers_what_is_left_and_not_what_is_tolerated():
 def test_one_collection_keeps_one_rule():
     levels = (Level("a", 1.0, item_count=3), Level("b", 2.0, item_count=3))
     questions = [Categorical(rule, levels, rule) for rule in ("min", "avg")]
-    plan = plan_survey(Survey("s", 100, tuple(questions)))
+    survey = Survey("s", 100, tuple(questions))
+    plan = plan_survey(survey)
     with refused("rule"):
         plan.collection(datetime.date(2026, 1, 1))
     (mean,) = HOUSEHOLD.questions[2:]
-    alone = plan_survey(Survey("s", 100, (mean,)))
+    survey = Survey("s", 100, (mean,))
+    alone = plan_survey(survey)
     assert alone.collection(datetime.date(2026, 1, 1)).rule == "min"
 
 
 def test_a_matrix_spends_the_largest_protected_pair():
     levels = (Level("a", 1.0, item_count=2), Level("b", 1.0, item_count=3))
     graph = Categorical("q", levels, ((1.0, 0.5), (0.5, 2.0)))
-    (first, second) = plan_survey(Survey("s", 100, (graph,))).spending
+    survey = Survey("s", 100, (graph,))
+    (first, second) = plan_survey(survey).spending
     assert first.spent == 1.0
     assert second.spent == 2.0
 
@@ -164,7 +171,8 @@ def test_a_budget_that_no_integers_can_keep_is_named(question):
 def test_questions_in_two_rounds_take_no_part_in_sharing():
     level = Level("a", 1.0, item_count=1, yes_counts=(5,))
     sampled = SampledChoice("q", (level,), sampling=Sampling("round-two"))
-    alone = plan_survey(Survey("s", 100, (sampled,)))
+    survey = Survey("s", 100, (sampled,))
+    alone = plan_survey(survey)
     assert alone.allocation is None
     assert alone.most_spent == 0.0
     assert alone.spending == ()
@@ -172,8 +180,10 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
         measure(alone.questions[0])
         == "Largest error of a count at 95 %, at the expected counts"
     )
-    other = Categorical("other", (Level("a", 1.0, item_count=3),))
-    both = plan_survey(Survey("s", 100, (sampled, other)))
+    level = Level("a", 1.0, item_count=3)
+    other = Categorical("other", (level,))
+    survey = Survey("s", 100, (sampled, other))
+    both = plan_survey(survey)
     assert [question.name for question in both.questions] == ["q", "other"]
     assert both.allocation is None
     assert both.question("other").part.share == 1
@@ -192,8 +202,10 @@ def test_a_survey_of_one_item_is_planned(about):
         make = ItemSet
     else:
         make = Categorical
-    question = make("q", (Level("a", 1.0, ("x",)),), **about)
-    assert plan_survey(Survey("s", 1000, (question,))).questions[0].total_error >= 0
+    level = Level("a", 1.0, ("x",))
+    question = make("q", (level,), **about)
+    survey = Survey("s", 1000, (question,))
+    assert plan_survey(survey).questions[0].total_error >= 0
 
 
 def means(epsilon, design, asked=None):
@@ -205,12 +217,12 @@ def means(epsilon, design, asked=None):
 def test_several_attributes_are_sampled():
     """d/k times the error of BiSample-MD at eps/k per person is that of k of d attributes."""
     plan = plan_survey(means(6.0, "some-each"))
-    errors = [
-        5 / k * float(bisample_variance(1 / np.sinh(3 / k) ** 2, 1.0))
-        for k in (1, 2, 3, 4)
-    ]
+    errors = []
+    for k in (1, 2, 3, 4):
+        errors.append(5 / k * float(bisample_variance(1 / np.sinh(3 / k) ** 2, 1.0)))
     assert plan.questions_each == 1 + int(np.argmin(errors)) == 2
-    assert plan.objective_value == pytest.approx(5 * min(errors))
+    expected = 5 * min(errors)
+    assert plan.objective_value == pytest.approx(expected)
     for question in plan.questions:
         assert (
             question.part.share,
@@ -253,8 +265,10 @@ def test_questions_and_levels_are_matched_by_name(plan):
 
     rows = rows_of(plan, other)
     row = rows["diagnosis", "common", "spent (epsilon)"]
-    assert row.first == pytest.approx(plan.spending[1].spent)
-    assert row.second == pytest.approx(other.spending[1].spent)
+    expected = plan.spending[1].spent
+    assert row.first == pytest.approx(expected)
+    expected = other.spending[1].spent
+    assert row.second == pytest.approx(expected)
     assert rows["", "", "objective"].change > 0
     alone = plan_survey(
         Survey("s", 10, (Categorical("other", (Level("x", 1.0, item_count=2),)),))
@@ -300,4 +314,5 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
     before = solved.copy()
     again = plan_survey(SURVEYS[name])
     assert solved == before
-    assert len(again.questions) == len(SURVEYS[name].questions)
+    expected = len(SURVEYS[name].questions)
+    assert len(again.questions) == expected

@@ -69,7 +69,8 @@ def planned(
 def test_people_needed_for_a_difference_are_the_known_ones(
     about, start, end, people_a_group
 ):
-    (answer,) = planned(start, end, **about).questions[0].targets
+    plan = planned(start, end, **about)
+    (answer,) = plan.questions[0].targets
     assert answer.users / 2 == pytest.approx(people_a_group, abs=1)
     enough = planned(start, end, people=answer.users, **about)
     (reached,) = enough.questions[0].targets

@@ -82,13 +82,17 @@ def test_bounds_of_histories(policy, rounds, least, most):
 
 
 def planned(rounds):
-    question = Categorical("q", (Level("all", 1.0, item_count=100),), rounds=rounds)
-    return plan_survey(Survey("s", 1000, (question,))).question("q")
+    level = Level("all", 1.0, item_count=100)
+    question = Categorical("q", (level,), rounds=rounds)
+    survey = Survey("s", 1000, (question,))
+    plan = plan_survey(survey)
+    return plan.question("q")
 
 
 def test_ways_of_asking_again_of_a_planned_question():
     """Section 2 of the theory: 100 items, budget 1, 12 rounds; V = 359.95348518, people known."""
-    ways, bound = planned({"count": 12, "changes": 1}).ways()
+    plan = planned({"count": 12, "changes": 1})
+    ways, bound = plan.ways()
     errors = {scheme.name: scheme for scheme in ways}
     assert ways[0].name == "one report in one round"
     assert errors["one report in one round"].each == pytest.approx(
@@ -115,20 +119,24 @@ def test_ways_of_asking_again_of_a_planned_question():
 
 def test_every_figure_is_of_a_round_and_says_of_what_else():
     """Errors, targets, people needed, levels; once and one value are no equals."""
-    levels = (Level("all", 4.0, item_count=12),)
+    level = Level("all", 4.0, item_count=12)
+    levels = (level,)
     target = {"error": 0.05}
-    plans = [
-        plan_survey(
-            Survey(
-                "s", 5000, (Categorical("q", levels, target=(target,), rounds=rounds),)
+    plans = []
+    for rounds in (
+        {"count": 4},
+        {"count": 4, "changes": 1, "times_open": True},
+        None,
+    ):
+        plans.append(
+            plan_survey(
+                Survey(
+                    "s",
+                    5000,
+                    (Categorical("q", levels, target=(target,), rounds=rounds),),
+                )
             )
         )
-        for rounds in (
-            {"count": 4},
-            {"count": 4, "changes": 1, "times_open": True},
-            None,
-        )
-    ]
     once, value, alone = (plan.question("q") for plan in plans)
     for planned in (once, value, alone):
         assert planned.targets[0].reached == pytest.approx(
@@ -138,7 +146,8 @@ def test_every_figure_is_of_a_round_and_says_of_what_else():
         assert people - 1 < 5000 * (planned.error_share / 0.05) ** 2 <= people
     v = alone.error
     s = 11 / 12
-    assert once.total_error**2 / 5000 == pytest.approx(4 * (v + s) - s)
+    expected = 4 * (v + s) - s
+    assert once.total_error**2 / 5000 == pytest.approx(expected)
     assert value.total_error**2 / 5000 == pytest.approx(2 * (v + 1) - 1)
     rare = [plan.fact(ByLevel).standard_errors[0] ** 2 for plan in (once, value, alone)]
     assert rare == pytest.approx([4 * rare[2], 2 * rare[2], rare[2]])
@@ -158,13 +167,16 @@ def test_a_bound_is_of_the_objective(about):
     )
     levels = levels, Level("b", 2.0, item_count=90, **about)
     question = Categorical("q", levels, rounds={"count": 12})
-    ways, bound = plan_survey(Survey("s", 1000, (question,))).question("q").ways()
+    survey = Survey("s", 1000, (question,))
+    plan = plan_survey(survey)
+    ways, bound = plan.question("q").ways()
     assert 0.7 * ways[0].each < bound < ways[0].each
 
 
 def test_a_ledger_takes_all_rounds_for_one_collection():
     question = planned({"count": 12, "changes": 2, "times_open": True}).question
-    plan = plan_survey(Survey("s", 1000, (question,)))
+    survey = Survey("s", 1000, (question,))
+    plan = plan_survey(survey)
     entry = plan.collection(date(2026, 3, 1))
     assert entry.spent == {"all": 1.0}
     assert entry.times_open == ["q"]
@@ -210,7 +222,8 @@ def squared_average_error(plan, answers, rng):
     for parts in epochs:
         users = sum(part.users for part in parts)
         counts = sum(part.counts for part in parts)
-        estimated = estimated + law.shape.estimate(Aggregate(users, counts)).values
+        counted = Aggregate(users, counts)
+        estimated = estimated + law.shape.estimate(counted).values
     truth = np.mean([np.bincount(epoch, minlength=4) for epoch in answers], axis=0)
     # Of two values one is reported, so that counts are doubled; and the mean is of two epochs.
     return float(np.square(estimated - truth).sum()) / people
@@ -230,14 +243,16 @@ def test_the_average_of_one_value_is_stated_for_the_least_favourable_answers():
         rounds={"count": 4, "changes": 1, "times_open": True},
     )
     people = 1_000
-    plan = plan_survey(Survey("s", people, (question,))).question("q")
+    survey = Survey("s", people, (question,))
+    plan = plan_survey(survey).question("q")
     rng = np.random.default_rng(52)
-    errors = [
-        squared_average_error(
-            plan, rng.choice(4, (2, people), p=(0.985, 0.005, 0.005, 0.005)), rng
+    errors = []
+    for _ in range(400):
+        errors.append(
+            squared_average_error(
+                plan, rng.choice(4, (2, people), p=(0.985, 0.005, 0.005, 0.005)), rng
+            )
         )
-        for _ in range(400)
-    ]
     measured = np.mean(errors)
     doubt = 5 * np.std(errors) / 400**0.5
     assert measured - doubt <= plan.again.average_anew

@@ -43,7 +43,8 @@ def asked(epsilons=(1.0,), counts=(300,), relies_on="round-two", **keys):
         Level(f"level {i}", epsilon, items=(f"value {i}",), yes_counts=(count,))
         for i, (epsilon, count) in enumerate(zip(epsilons, counts, strict=True))
     )
-    return SampledChoice("q", levels, sampling=Sampling(relies_on=relies_on, **keys))
+    sampling = Sampling(relies_on=relies_on, **keys)
+    return SampledChoice("q", levels, sampling=sampling)
 
 
 def planned(population=10_000, **keys):
@@ -70,7 +71,8 @@ def test_binary_closed_form_of_the_paper():
     plan = planned(epsilons=(1.3,), cap=0.99)
     assert plan.limited_by == "budgets"
     assert plan.mechanism.sampling == pytest.approx(tanh(0.65), abs=1e-8)
-    assert plan.mechanism.zero == pytest.approx(1 / (1 + exp(1.3)), abs=1e-8)
+    expected = 1 / (1 + exp(1.3))
+    assert plan.mechanism.zero == pytest.approx(expected, abs=1e-8)
     assert 1.3 - 1e-7 < plan.round_two_epsilon <= 1.3
 
 
@@ -177,7 +179,8 @@ def test_nothing_is_written_on_a_guarantee_that_does_not_exist():
 
 def test_three_views_side_by_side():
     plan = SamplingPlan(asked(), SamplingPrivacy(0.45, 0.3, [0.25]))
-    assert plan.round_two_epsilon == pytest.approx(np.log(0.7 / 0.25))
+    expected = np.log(0.7 / 0.25)
+    assert plan.round_two_epsilon == pytest.approx(expected)
     assert plan.others == (299,)
     alone, linkable, released = views_in_words(plan)
     assert "1.0297" in alone  # rounded up
@@ -283,10 +286,9 @@ def test_difference_against_fractions(others, sampling):
 )
 def test_exchange_against_fractions(leaving, joining):
     sampling = 0.375
-    laws = [
-        binomial(size, sampling)
-        for size in (leaving, leaving + 1, joining, joining + 1)
-    ]
+    laws = []
+    for size in (leaving, leaving + 1, joining, joining + 1):
+        laws.append(binomial(size, sampling))
     p = {(x, y): a * b for (x, a), (y, b) in product(laws[1].items(), laws[2].items())}
     q = {(x, y): a * b for (x, a), (y, b) in product(laws[0].items(), laws[3].items())}
     for epsilon in EPSILONS:

@@ -82,7 +82,8 @@ def test_all_people_as_their_own_pilot():
 
 
 def test_the_flat_region_is_within_five_percent():
-    plan = plan_padding(solve(POLICY), 5000, AssumedSets(np.ones(30)))
+    sets = AssumedSets(np.ones(30))
+    plan = plan_padding(solve(POLICY), 5000, sets)
     inside = (plan.lengths >= plan.flat_lower) & (plan.lengths <= plan.flat_upper)
     assert (plan.mse[inside] <= 1.05 * plan.mse.min()).all()
     for outside in (plan.flat_lower - 1, plan.flat_upper + 1):
@@ -101,7 +102,10 @@ SIZES = AssumedSets(sizes=[0.1, 0.2, 0.3, 0.2, 0.1, 0.1], popularity="uniform")
 
 
 def planned(users=20_000, levels=TWO, **keys):
-    return plan_survey(Survey("s", users, (ItemSet("q", levels, **keys),))).questions[0]
+    asked = ItemSet("q", levels, **keys)
+    survey = Survey("s", users, (asked,))
+    plan = plan_survey(survey)
+    return plan.questions[0]
 
 
 def test_the_best_is_planned_and_has_less_error_than_what_draws_one():
@@ -149,7 +153,8 @@ def test_the_length_is_the_best_of_all(users):
         errors.append(
             variance / (a - b) ** 2 - length**2 * moments.squared_inclusion + bias
         )
-    assert plan.length == 1 + int(np.argmin(errors))
+    expected = 1 + int(np.argmin(errors))
+    assert plan.length == expected
     assert plan.mse == pytest.approx(np.array(errors))
 
 
@@ -162,7 +167,8 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
         other = ()
 
     def plan_of(question):
-        return plan_survey(Survey("s", 20_000, (question, *other), design="split"))
+        survey = Survey("s", 20_000, (question, *other), design="split")
+        return plan_survey(survey)
 
     before = plan_of(asked).questions[0]
     promised = before.fact(SetPromises)
@@ -172,7 +178,8 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
     assert cap == pytest.approx(2)
     said = f"With a budget of 2 for any two sets the error is {error:,.0f} people"
     assert said in cap_sentence(before)
-    plan = plan_of(asked.replacing(sets=AssumedSets(cap=cap)))
+    sets = AssumedSets(cap=cap)
+    plan = plan_of(asked.replacing(sets=sets))
     after = plan.questions[0]
     if not split:  # else its share is another, too
         assert after.total_error == pytest.approx(error)
@@ -194,7 +201,8 @@ def test_a_cap_is_promised_spent_and_worth_what_was_said(split):
     ids=["set-design", "grr"],
 )
 def test_what_protects_all_like_the_strictest_spends_no_more(question):
-    plan = plan_survey(Survey("s", 20_000, (question,)))
+    survey = Survey("s", 20_000, (question,))
+    plan = plan_survey(survey)
     (law,) = survey_parameters(plan).questions
     spent = plan.collection(date(2026, 3, 1)).spent
     assert spent == {"a": 1.0, "b": 1.0}
@@ -224,8 +232,12 @@ def test_the_gap_is_to_the_bound_for_such_sets():
     error = set_error(30, 4, *best_set_design(30, 4, 1.0).support)
     gap = error / set_error_bound(30, 4, 1.0, 1.0) - 1
     assert plan.fact(SetPromises).gap == pytest.approx(gap, rel=1e-6)
-    assert plan.total_error == pytest.approx(math.sqrt(20_000 * error), rel=1e-6)
-    beside = {option.name: option.error for option in plan.options if option.compared}
+    expected = math.sqrt(20_000 * error)
+    assert plan.total_error == pytest.approx(expected, rel=1e-6)
+    beside = {}
+    for option in plan.options:
+        if option.compared:
+            beside[option.name] = option.error
     assert beside.keys() == {"amplified-grr", "privset", "wheel"}
     assert beside["privset"] == pytest.approx(
         plan.total_error, rel=1e-6
@@ -246,10 +258,11 @@ def test_any_rule_has_its_smallest_budget(rule):
     with refused("rule"):
         planned(padding_length=3, rule=rule, mechanism="opt0")
     for names in ("q", "qr"):  # alone, and where questions share budgets
-        questions = [
-            ItemSet(n, TWO, padding_length=3, rule=rule, criterion="minimax")
-            for n in names
-        ]
+        questions = []
+        for n in names:
+            questions.append(
+                ItemSet(n, TWO, padding_length=3, rule=rule, criterion="minimax")
+            )
         with refused("set-design"):
             plan_survey(Survey("s", 20_000, questions))
 
@@ -262,10 +275,11 @@ def test_targets_of_sets_are_met_where_it_says_so(names, known):
 
     def answer(scale):
         levels = [level.replacing(epsilon=scale * level.epsilon) for level in TWO]
-        questions = [
-            ItemSet(name, levels, targets=[Target(error=0.05)], **known)
-            for name in names
-        ]
+        questions = []
+        for name in names:
+            questions.append(
+                ItemSet(name, levels, targets=[Target(error=0.05)], **known)
+            )
         return (
             plan_survey(Survey("s", 20_000, questions, design="one-each"))
             .questions[0]
@@ -287,7 +301,8 @@ def test_whole_sets_are_cut_before_their_law_fills_the_memory():
 
 
 def test_budgets_are_searched_until_a_cap_is_the_largest_there_is():
-    plan = planned(sets=SIZES.replacing(cap=5.0), targets=[Target(error=1e-4)])
+    target = Target(error=1e-4)
+    plan = planned(sets=SIZES.replacing(cap=5.0), targets=[target])
     assert not plan.targets[0].budgets.possible
 
 
@@ -305,7 +320,8 @@ def test_extreme_questions_are_planned_in_time_or_refused_by_name(items, epsilon
     start = time.process_time()
     try:
         question = ItemSet("q", (level,), padding_length=length, sets=sets)
-        plan = plan_survey(Survey("s", 1000, (question,))).questions[0]
+        survey = Survey("s", 1000, (question,))
+        plan = plan_survey(survey).questions[0]
     except PlannerError as error:
         assert error.remedy  # noqa: PT017 - either answer will do
     else:
@@ -413,9 +429,9 @@ def literal(pilot, length, counts):
 @pytest.mark.parametrize("seed", range(6))
 def test_all_lengths_at_once_agree_with_the_definition(seed):
     rng = np.random.default_rng(seed)
-    sets = [
-        rng.choice(12, rng.integers(0, 8), replace=False).tolist() for _ in range(40)
-    ]
+    sets = []
+    for _ in range(40):
+        sets.append(rng.choice(12, rng.integers(0, 8), replace=False).tolist())
     if seed % 2:
         level_of = None
     else:

@@ -66,7 +66,8 @@ def test_errors_that_fall_to_a_floor_are_shared(budgets):
 
 def test_errors_that_are_proven_to_fewer_digits_are_enough():
     """Slopes of a matrix's error, known to 1e-11, were taken from points 1e-5 apart."""
-    first = choice_curve("a", PrivacyPolicy([5.159, 0.823], [3, 1]), 1.71)
+    policy = PrivacyPolicy([5.159, 0.823], [3, 1])
+    first = choice_curve("a", policy, 1.71)
     pairs = PrivacyPolicy([0.832, 0.152], [6, 1], [[0.809, 0.049], [0.049, 0.048]])
     assert allocate([first, choice_curve("b", pairs)]).relative_gap < 1e-7
 
@@ -171,7 +172,8 @@ def test_questions_asked_alone_may_be_other_blocks():
     plain = allocate(SECTION_9[:2])
     other = allocate(SECTION_9[:2], alone=alone)
     assert other.value == plain.value
-    assert other.some_each.noise_value == pytest.approx(plain.some_each.noise_value / 2)
+    expected = plain.some_each.noise_value / 2
+    assert other.some_each.noise_value == pytest.approx(expected)
 
 
 DESIGNS = [
@@ -189,7 +191,8 @@ def test_designs_are_shared_with_a_gap_that_is_said(split):
     toy, income = (
         curve.at(share) for curve, share in zip(DESIGNS, split.shares, strict=True)
     )
-    assert split.errors.tolist() == [toy.squared, income.squared]
+    expected = [toy.squared, income.squared]
+    assert split.errors.tolist() == expected
     design = best_design(scaled(TOY, split.shares[0]))
     assert toy.squared == pytest.approx(design.worst_case_mse, rel=1e-5)
     assert split.relative_gap == pytest.approx(split.value / split.lower_bound - 1)
@@ -207,10 +210,11 @@ def test_what_is_carried_to_a_larger_share_is_below_the_error_there():
         curve = choice_curve("q", policy, 2, asked, mechanism="subset-design")
         points = {share: curve.at(share) for share in (0.1, 0.3, 0.32, 1.0)}
         pairs = itertools.combinations(points, 2)
-        ratios = [
-            curve.carried(2 * points[a].squared_bound, a, b) / points[b].squared / 2
-            for a, b in pairs
-        ]
+        ratios = []
+        for a, b in pairs:
+            ratios.append(
+                curve.carried(2 * points[a].squared_bound, a, b) / points[b].squared / 2
+            )
         assert sharp < max(ratios) < 1
 
 
@@ -272,7 +276,8 @@ def test_the_number_of_questions_grows_with_the_budget(epsilon, asked):
     best = best_some_each(curves)
     every = [9 / k / np.tanh(epsilon / k / 2) ** 2 for k in range(1, 9)]
     assert best.asked == 1 + int(np.argmin(every)) == asked
-    assert best.value == pytest.approx(9 * min(every))
+    expected = 9 * min(every)
+    assert best.value == pytest.approx(expected)
 
 
 def test_large_budgets_of_counts_and_numbers_are_shared():
@@ -284,6 +289,7 @@ def test_large_budgets_of_counts_and_numbers_are_shared():
         Numeric("age", lower=13, upper=65, epsilon=12),
         Numeric("score", lower=3, upper=36, epsilon=12),
     )
-    split = plan_survey(Survey("s", 700, questions)).allocation
+    plan = plan_survey(Survey("s", 700, questions))
+    split = plan.allocation
     assert split.relative_gap < 1e-4
     assert split.shares.sum() == pytest.approx(1)

@@ -54,12 +54,14 @@ GRAPH = PrivacyPolicy([1.0, 2.0], [1, 4], [[np.inf, 3.0], [3.0, 1.5]], ["A", "B"
 
 @pytest.mark.parametrize("rule", ["min", "avg", "matrix", "one-sided"])
 def test_relaxations_are_what_solving_again_gives(rule):
-    policy = moderate_policy(np.random.default_rng(2), rule)
+    rng = np.random.default_rng(2)
+    policy = moderate_policy(rng, rule)
     of_all = choice_curve("q", policy)
     table = solve(policy)
     changes = relaxations(of_all, of_all.at())
     assert changes
-    assert list(changes) == sorted(changes, key=lambda r: -r.saving)
+    expected = sorted(changes, key=lambda r: -r.saving)
+    assert list(changes) == expected
     for relaxation in changes:
         i = policy.names.index(relaxation.level)
         after = solve(relaxed(policy, i, 0.1)).worst_case_mse
@@ -72,7 +74,8 @@ def test_relaxations_are_what_solving_again_gives(rule):
 
 
 def test_relaxing_leaves_out_what_it_must():
-    plain = choice_curve("q", PrivacyPolicy([1.0, 2.0], [1, 1]), mechanism="oue")
+    policy = PrivacyPolicy([1.0, 2.0], [1, 1])
+    plain = choice_curve("q", policy, mechanism="oue")
     assert relaxations(plain, plain.at()) == ()
     full = choice_curve("q", PrivacyPolicy([49.95, 10.0], [3, 3], rule="avg"))
     assert [relaxation.level for relaxation in relaxations(full, full.at())] == [
@@ -82,7 +85,8 @@ def test_relaxing_leaves_out_what_it_must():
 
 @pytest.mark.parametrize("rule", ["min", "avg", "matrix", "one-sided"])
 def test_frontier_is_certified_falls_and_is_convex(rule):
-    policy = moderate_policy(np.random.default_rng(3), rule)
+    rng = np.random.default_rng(3)
+    policy = moderate_policy(rng, rule)
     curve = frontier(policy, 1000, np.linspace(0.4, 3, 14))
     assert curve.largest_gap <= 1e-6
     mse = curve.total_error**2
@@ -138,7 +142,8 @@ def test_budgets_and_users_to_error_and_back(policy, kind, level):
 def test_no_budget_is_proposed_that_buys_nothing():
     policy = PrivacyPolicy([1.0, 1.2, 4.0], [5, 5, 90], names=["A", "B", "C"])
     answer = smallest_budgets(policy, 10**6, Target(error=0.01))
-    limit = solve(scaled(policy, answer.scale)).saturation_epsilon
+    table = solve(scaled(policy, answer.scale))
+    limit = table.saturation_epsilon
     assert answer.policy.epsilons[2] == pytest.approx(limit, rel=1e-9)
     left = np.sqrt(solve(answer.policy).worst_case_mse / 10**6)
     assert (
@@ -155,7 +160,8 @@ def test_no_budget_is_raised_beyond_the_largest():
     )
     assert not answer.possible
     assert "even at budgets up to 50, the best is" in smallest_sentence(answer)
-    assert smallest_budgets(PrivacyPolicy([1.0], [3]), 10, Target(error=1e-3)).possible
+    policy = PrivacyPolicy([1.0], [3])
+    assert smallest_budgets(policy, 10, Target(error=1e-3)).possible
 
 
 @pytest.mark.parametrize(
@@ -220,14 +226,16 @@ def test_a_missed_target_says_how_many_people_would_do():
 
 
 def test_the_smallest_budgets_leave_room_for_the_sampling_error():
-    other = Categorical("other", (Level("a", 1.0, item_count=5),), mechanism="opt0")
+    level = Level("a", 1.0, item_count=5)
+    other = Categorical("other", (level,), mechanism="opt0")
     asked = other.replacing(name="q", targets=total(0.02))
     survey = Survey("s", 10_000, (asked, other), "one-each")
     plan = plan_survey(survey)
     question = plan.questions[0]
     (answer,) = question.targets
     assert not answer.budgets.proven
-    table = solve(PrivacyPolicy(answer.budgets.policy.epsilons, [5]))
+    policy = PrivacyPolicy(answer.budgets.policy.epsilons, [5])
+    table = solve(policy)
     unasked = 0.8 * (1 / question.part.fraction - 1)
     error = (table.worst_case_mse / question.part.fraction + unasked) / 10_000
     assert np.sqrt(error) == pytest.approx(0.02, rel=1e-3)
@@ -272,11 +280,13 @@ def test_a_mean_that_no_budget_makes_precise_enough():
 
 def test_sets_are_planned_with_a_longer_padding_for_more_people():
     def planned(users):
-        return plan_survey(shop(users=users, targets=total(0.02))).questions[0]
+        plan = plan_survey(shop(users=users, targets=total(0.02)))
+        return plan.questions[0]
 
     before = planned(2000)
     (missed,) = before.targets
-    assert missed.reached == pytest.approx(np.sqrt(before.error / 2000))
+    expected = np.sqrt(before.error / 2000)
+    assert missed.reached == pytest.approx(expected)
     assert not missed.met
     after = planned(missed.users)
     assert after.fact(Padded).length > before.fact(Padded).length
@@ -353,9 +363,12 @@ def test_budgets_of_a_ledger_count_in_the_file():
         survey="first", day="2026-03-01", spent={"any": 1.0}, rule="min"
     )
     ledger = Ledger(collections=[spent])
-    (missed,) = plan_survey(Survey("s", 10_000, (asked,)), ledger).question("q").targets
+    survey = Survey("s", 10_000, (asked,))
+    plan = plan_survey(survey, ledger)
+    (missed,) = plan.question("q").targets
     (written,) = missed.in_file
-    assert written.epsilon == pytest.approx(1.0 + missed.budgets.policy.epsilons[0])
+    expected = 1.0 + missed.budgets.policy.epsilons[0]
+    assert written.epsilon == pytest.approx(expected)
 
 
 def test_budgets_of_a_joint_question_are_those_of_its_parts():
@@ -383,7 +396,8 @@ def test_a_relaxation_is_what_the_survey_file_gains_where_budgets_are_shared():
     levels = (Level("severe", 1.0, item_count=4), Level("usual", 2.0, item_count=1))
     asked = Categorical("q", levels, weight=0.1)
     other = Categorical("other", levels)
-    plan = plan_survey(Survey("s", 10_000, (asked, other))).question("q")
+    survey = Survey("s", 10_000, (asked, other))
+    plan = plan_survey(survey).question("q")
     best = plan.relaxations[0]
     assert best.level == "severe"
     raised = (levels[0].replacing(epsilon=1.0 + best.amount), levels[1])
@@ -417,10 +431,16 @@ def test_targets_of_sets_are_about_the_total_error_whatever_is_made_small():
     sets = ItemSet(
         "q", levels, criterion="minimax", padding_length=2, targets=total(0.03)
     )
-    (question,) = plan_survey(Survey("s", 100, (sets,))).questions
-    pairs = [[i, j] for i in range(8) for j in range(i)]
+    survey = Survey("s", 100, (sets,))
+    plan = plan_survey(survey)
+    (question,) = plan.questions
+    pairs = []
+    for i in range(8):
+        for j in range(i):
+            pairs.append([i, j])
     worst = max(question.mechanism.variance([pair] * 100).sum() for pair in pairs)
-    assert question.targets[0].reached == pytest.approx(np.sqrt(worst) / 100, rel=1e-6)
+    expected = np.sqrt(worst) / 100
+    assert question.targets[0].reached == pytest.approx(expected, rel=1e-6)
     assert question.targets[0].reached > 1.5 * question.error_share
 
 
@@ -432,7 +452,9 @@ def test_targets_of_ordered_answers_are_not_weighted():
         levels = Level("rare", 1.0, answers[:2]), Level("often", 1.0, answers[2:])
         levels = levels[0].replacing(importance=importance), levels[1]
         ordered = Ordinal("q", levels, targets=total(0.05))
-        (question,) = plan_survey(Survey("s", 1000, (ordered,))).questions
+        survey = Survey("s", 1000, (ordered,))
+        plan = plan_survey(survey)
+        (question,) = plan.questions
         reached.append(question.targets[0].reached)
         stated.append(question.error_share)
     assert reached[0] == pytest.approx(stated[0], rel=1e-3)

@@ -48,7 +48,8 @@ def test_a_rule_of_ones_own_is_solved_between_min_and_avg():
     assert POLICY.rule_name == "harmonic"
     assert table.max_violation == 0
     assert table.certificate.relative_gap < 1e-9
-    low = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], "avg"))
+    policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], "avg")
+    low = solve(policy)
     high = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], "min"))
     assert low.worst_case_mse < table.worst_case_mse < high.worst_case_mse
     same = solve(PrivacyPolicy(POLICY.epsilons, POLICY.item_counts, POLICY.bounds()))
@@ -63,7 +64,8 @@ def test_a_rule_of_ones_own_is_planned():
         (Level("rare", 1.0, item_count=5), Level("usual", 2.0, item_count=9)),
         Harmonic(),
     )
-    plan = plan_survey(Survey("one", 1000, (question,)))
+    survey = Survey("one", 1000, (question,))
+    plan = plan_survey(survey)
     document = survey_parameters(plan).document
     bounds = question.policy.bounds().tolist()
     assert (
@@ -76,7 +78,8 @@ def test_a_rule_of_ones_own_is_planned():
     assert curve.to_frame().shape[0] == 2
     asked = choice_curve("q", POLICY)
     assert relaxations(asked, asked.at())
-    assert scaled(POLICY, 2.0).bounds() == pytest.approx(2 * POLICY.bounds())
+    expected = 2 * POLICY.bounds()
+    assert scaled(POLICY, 2.0).bounds() == pytest.approx(expected)
     assert relaxed(POLICY, 0, 0.5).epsilons.tolist() == [1.5, 1.2, 2.0]
 
 
@@ -133,9 +136,9 @@ def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
     crowded = PrivacyPolicy(policy.epsilons, policy.item_counts + 1, policy.rule)
     levels = crowded.plain()
     plain = policy.rule.plain(policy.epsilons)
-    demanded = [
-        [levels.demanded(i, j) for j in range(policy.size)] for i in range(policy.size)
-    ]
+    demanded = []
+    for i in range(policy.size):
+        demanded.append([levels.demanded(i, j) for j in range(policy.size)])
     np.testing.assert_array_equal(demanded, policy.bounds())
     assert levels.least_demanded() == crowded.smallest_pair
     assert rule_of(plain, policy.size, policy.against) == policy.rule
@@ -143,7 +146,8 @@ def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
 
 def test_rules_are_values():
     assert rule_of(DEFAULT_RULE, 3) == MinRule() != AvgRule()
-    assert hash(MinRule()) == hash(rule_of("min", 1))
+    expected = hash(rule_of("min", 1))
+    assert hash(MinRule()) == expected
     rule = MatrixRule(np.ones((2, 2)))
     assert rule != MatrixRule(np.full((2, 2), 2.0))
     assert rule != MinRule()

@@ -35,7 +35,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def _run(*words, **settings):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    environment = {}
+    for k, v in os.environ.items():
+        if not k.startswith("PYTHON"):
+            environment[k] = v
     done = subprocess.run(  # noqa: S603 - our own commands
         [str(word) for word in words],
         check=False,
@@ -167,7 +170,8 @@ def test_rivals_of_one_sided_budgets_are_as_published(monkeypatch):
     s = 3
     n = 4
     law, estimator = rivals.high_low_law(e, s, n)
-    assert law.sum(axis=1) == pytest.approx(np.ones(s + n))
+    expected = np.ones(s + n)
+    assert law.sum(axis=1) == pytest.approx(expected)
     assert law @ estimator.T == pytest.approx(np.eye(s + n), abs=1e-12)
     sent = law[
         :, law[:s].max(axis=0) > 0
@@ -255,7 +259,8 @@ def test_it_is_run_by_a_user_without_rights_who_was_made_before():
 def test_what_is_copied_exists_and_nothing_else_can_be():
     copied = [word for line in said("COPY") for word in line.split()[:-1]]
     assert all((ROOT / name).exists() for name in copied)
-    ignored = (ROOT / ".dockerignore").read_text().split()
+    text = (ROOT / ".dockerignore").read_text()
+    ignored = text.split()
     assert ignored[0] == "*"
     assert {word.removeprefix("!") for word in ignored if word.startswith("!")} == set(
         copied
@@ -270,7 +275,8 @@ def test_it_holds_no_secret():
 
 
 def test_what_it_calls_exists():
-    assert json.loads(said("ENTRYPOINT")[0]) == ["ldp-planner"]
+    document = json.loads(said("ENTRYPOINT")[0])
+    assert document == ["ldp-planner"]
     assert 'ldp-planner = "planner.cli:main"' in (ROOT / "pyproject.toml").read_text()
     name, *options = json.loads(said("CMD")[0])
     commands = typer.main.get_command(app).commands
@@ -367,7 +373,8 @@ def test_no_page_fetches_from_another_host(site):
     pages = [*site.rglob("*.html"), *site.rglob("*.css")]
     assert len(pages) > 20
     for page in pages:
-        assert Fetches(page.read_text()).outside == [], page.name
+        text = page.read_text()
+        assert Fetches(text).outside == [], page.name
 
 
 def test_an_outside_fetch_would_be_seen():

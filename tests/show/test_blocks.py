@@ -64,7 +64,8 @@ def printed(shown, *, details=False):
 def test_names_in_a_terminal(name):
     page = printed(blocks(name))
     assert not set(page) & set("\x1b\x07\u202e\u2028")
-    assert max(map(len, page.splitlines())) <= 80
+    lines = page.splitlines()
+    assert max(map(len, lines)) <= 80
     shown = re.sub(r"\s", "", page)
     assert shown.count(re.sub(r"\s", "", terminal.visible(name))) >= 4
     assert "50%" in shown

@@ -66,7 +66,8 @@ def test_curves_have_the_errors_of_the_plan():
     assert total == pytest.approx(np.sqrt(10_000 * plan.mse))  # people
     assert noise == pytest.approx(np.sqrt(10_000 * plan.variance))
     assert np.isnan(bias[-1])  # nothing is cut, which a log axis cannot show
-    assert best.tolist() == [np.nanmin([bias, noise]), total.max()]
+    expected = [np.nanmin([bias, noise]), total.max()]
+    assert best.tolist() == expected
     rates = plan_answer_rate(
         AnswerRateModel(NormalPreferences(5, 1.5), 100_000, mean=0.5), 2.0
     )
@@ -143,7 +144,8 @@ def test_drawings_show_the_points_where_they_are():
     )  # down the page by the share
     assert slope < -100
     assert heights == pytest.approx(np.polyval(line, ORDERED.consistent), abs=0.1)
-    curve = frontier(PrivacyPolicy([1.0, 2.0], [1, 4]), 10_000, [0.5, 1.0, 2.0])
+    policy = PrivacyPolicy([1.0, 2.0], [1, 4])
+    curve = frontier(policy, 10_000, [0.5, 1.0, 2.0])
     drawing = svg_of(frontier_figure(curve), "")
     assert drawing.count('stroke-width="2"') == 4
     assert ">0.5</text>" in drawing
@@ -167,7 +169,8 @@ def test_what_is_explored_stands_at_its_own_budgets():
     level = Level("severe", 1.0, ("HIV",)), Level("common", 3.0, item_count=15)
     target = Target(error=0.03)
     asked = Categorical("q", level, targets=(target,), mechanism="opt0")
-    plan = plan_survey(Survey("s", 50_000, (asked,))).questions[0]
+    survey = Survey("s", 50_000, (asked,))
+    plan = plan_survey(survey).questions[0]
     curve = budget_curve(plan, np.array([0.4, 1.0, 2.0]), "common")
     *_, saturates, reached, here = explored_figure(plan, curve, "common").lines
     assert here.x == pytest.approx([3.0, 3.0])
@@ -187,13 +190,16 @@ def test_more_decoys_say_less():
     curve, rare, common = decoys_figure(sampling.fact(SamplingPlan)).lines
     assert np.all(np.diff(curve.values) < 0)
     losses = sampling.fact(SamplingPlan).mechanism.output_losses
-    assert [line.values[0] for line in (rare, common)] == [losses[1], losses[2]]
+    expected = [losses[1], losses[2]]
+    assert [line.values[0] for line in (rare, common)] == expected
 
 
 def test_rounds_are_drawn_at_the_plans_own():
-    waves = plan_survey(load_survey(ROOT / "examples" / "waves.toml")).questions[0]
+    plan = plan_survey(load_survey(ROOT / "examples" / "waves.toml"))
+    waves = plan.questions[0]
     rounds, average, _, here = rounds_figure(waves.part, waves.planned).lines
     assert here.x[0] == 4
     assert rounds.x[2] == 4
     assert rounds.values[2] == pytest.approx(waves.total_error)
-    assert average.values[0] == pytest.approx(average.values[-1])
+    expected = average.values[-1]
+    assert average.values[0] == pytest.approx(expected)

@@ -296,7 +296,8 @@ def test_a_minimax_plan_states_the_error_of_an_answer_that_everybody_has():
         'criterion = "minimax"\nmechanism = "opt0"\n' + levels(4.0), 1000
     )
     variance = planned.law.variance(np.array([1000, 0, 0]))
-    assert planned.error_if_common == pytest.approx(math.sqrt(variance[0]), rel=1e-6)
+    expected = math.sqrt(variance[0])
+    assert planned.error_if_common == pytest.approx(expected, rel=1e-6)
     assert planned.error_if_common > 2 * planned.total_error
     (facts,) = (block for block in question_blocks(planned) if isinstance(block, Facts))
     stated = {fact.name: fact.value for fact in facts.facts}
@@ -352,7 +353,8 @@ def test_a_million_people_are_written_in_full():
     ],
 )
 def test_cautions_are_not_given_without_reason(text, users, said):
-    notes = sentences(question_blocks(question(text, users)), tone="note")
+    blocks = question_blocks(question(text, users))
+    notes = sentences(blocks, tone="note")
     assert len(notes) == len(said)
     assert all(
         sentence.startswith(start) for sentence, start in zip(notes, said, strict=True)
@@ -636,7 +638,8 @@ def test_targets_in_words(target, text):
 def test_a_caution_says_what_is_promised_of_the_same_report():
     """It took what a level tolerates: 403-fold beside a promise of no more than 5.90-fold."""
     asked = f"level = {LEVELS.replace('= 1', '= 6').replace('= 2', '= 1.775')}\n"
-    assert not sentences(question_blocks(question(asked)), tone="note")
+    blocks = question_blocks(question(asked))
+    assert not sentences(blocks, tone="note")
     split = plan(
         f"level = {LEVELS.replace('= 1', '= 6').replace('= 2', '= 6')}\n", MEAN
     )
@@ -676,7 +679,8 @@ def test_groups_without_a_population_are_said_to_be_assumed():
         ("", True),
         ("population = { north = 1, east = 1 }", False),
     ):
-        said = sentences(plan_blocks(with_groups(population)), tone="note")
+        blocks = plan_blocks(with_groups(population))
+        said = sentences(blocks, tone="note")
         assert any(sentence.startswith(assumed) for sentence in said) == shown
 
 
@@ -687,4 +691,5 @@ def test_an_answer_that_no_report_has_on_its_high_side_is_explained():
     )
     explained = "An answer with a = b = 0 is on the low side in every report"
     assert explained in str(question_blocks(question(alone)))
-    assert explained not in str(question_blocks(question(f"level = {LEVELS}\n")))
+    blocks = question_blocks(question(f"level = {LEVELS}\n"))
+    assert explained not in str(blocks)

@@ -26,10 +26,13 @@ def cumulative(d):
 def random_question(rng, m=4, p=2, k=3):
     """Random wanted numbers, populations and directions."""
     numbers = rng.normal(size=(p, m))
-    scenarios = [
-        Scenario(rng.dirichlet(np.ones(m)), rng.normal(size=(2, p)), drawn=bool(i % 2))
-        for i in range(k)
-    ]
+    scenarios = []
+    for i in range(k):
+        scenarios.append(
+            Scenario(
+                rng.dirichlet(np.ones(m)), rng.normal(size=(2, p)), drawn=bool(i % 2)
+            )
+        )
     return numbers, scenarios
 
 
@@ -98,10 +101,9 @@ def written_out(types):
     kinds = []
     sides = []
     for o in range(types.size):
-        choices = [
-            list(combinations(range(first[i], first[i + 1]), int(k)))
-            for i, k in enumerate(types.high_counts[o])
-        ]
+        choices = []
+        for i, k in enumerate(types.high_counts[o]):
+            choices.append(list(combinations(range(first[i], first[i + 1]), int(k))))
         splits = list(product(*choices))
         for split in splits:
             side = np.zeros(m.sum(), dtype=int)

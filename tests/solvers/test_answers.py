@@ -59,20 +59,23 @@ def test_max_violation_is_found_pair_by_pair(rule, seed):
         table = UnaryTable(policy, a, b, "opt0", "random")
         excess = worst_excess(policy, a, b)
         assert (table.max_violation > 0) == (factor > 1)
-        assert table.max_violation == pytest.approx(max(0.0, excess), abs=1e-9)
+        expected = max(0.0, excess)
+        assert table.max_violation == pytest.approx(expected, abs=1e-9)
         excesses = (table.pair_losses - demanded(policy)).max()
         assert excesses == pytest.approx(excess, abs=1e-9)
 
 
 def test_saturation_budget_buys_nothing_beyond():
-    free = solve(PrivacyPolicy([1.0, 8.0], [3, 30]))
+    policy = PrivacyPolicy([1.0, 8.0], [3, 30])
+    free = solve(policy)
     mark = free.saturation_epsilon
     assert 1.0 < mark <= 2.0  # lemma 1: never above twice the smallest budget
     at_mark = solve(PrivacyPolicy([1.0, mark], [3, 30]))
     np.testing.assert_allclose(at_mark.a, free.a, rtol=1e-7)
     below = solve(PrivacyPolicy([1.0, 0.9 * mark], [3, 30]))
     assert below.worst_case_mse > free.worst_case_mse * 1.001
-    assert solve(PrivacyPolicy([1.0, 8.0], [3, 30], "avg")).saturation_epsilon is None
+    table = solve(PrivacyPolicy([1.0, 8.0], [3, 30], "avg"))
+    assert table.saturation_epsilon is None
 
 
 def test_a_table_cannot_be_changed():
@@ -137,11 +140,13 @@ def test_levels_of_one_group_have_their_own_errors():
     """Weights differ within a group: a person's error leaves out their own item's weight."""
     types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
     policy = PrivacyPolicy(np.full(2, np.log(4)), [1, 2], names=["one", "two"])
-    design = SubsetDesign(policy, types, [0, 0], [1.0], Objective(weights=[1.0, 5.0]))
+    objective = Objective(weights=[1.0, 5.0])
+    design = SubsetDesign(policy, types, [0, 0], [1.0], objective)
     other, own_variance = types.variances(types.estimator([1.0]))
     first = 10 * other[0, 0] + own_variance[0]
     second = 6 * other[0, 0] + 5 * own_variance[0]
-    assert design.objective_value == pytest.approx(max(first, second), rel=1e-12)
+    expected = max(first, second)
+    assert design.objective_value == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own_variance[0])
 
 
@@ -163,11 +168,13 @@ half = partial(Scenario, population=[0.5, 0.5], directions=np.eye(1))
 def test_error_of_randomised_response():
     channel = response(scenarios=(half(), half(drawn=True)))
     noise = KEEP * (1 - KEEP) / (2 * KEEP - 1) ** 2
-    assert channel.errors == pytest.approx([noise, noise + 0.25])
+    expected = [noise, noise + 0.25]
+    assert channel.errors == pytest.approx(expected)
     assert channel.worst_error == pytest.approx(noise + 0.25)
     assert channel.covariance([0.2, 0.8]) == pytest.approx(np.array([[noise]]))
     assert channel.max_violation < 1e-12
-    loose = response(policy=PrivacyPolicy([0.5] * 2, [1, 1]))
+    policy = PrivacyPolicy([0.5] * 2, [1, 1])
+    loose = response(policy=policy)
     assert loose.max_violation == pytest.approx(np.log(3) - 0.5)
 
 

@@ -204,13 +204,14 @@ def proven_exactly(policy, numbers, multipliers):
         low, high = np.array(
             [enclosed(Fraction(z - max(point), unit)) for z in point]
         ).T
-        ends = [
-            (
-                np.where(weights < 0, high, low) @ weights,
-                np.where(weights < 0, low, high) @ weights,
+        ends = []
+        for weights in (*alpha.T, rows):
+            ends.append(
+                (
+                    np.where(weights < 0, high, low) @ weights,
+                    np.where(weights < 0, low, high) @ weights,
+                )
             )
-            for weights in (*alpha.T, rows)
-        ]
         charge = sum(max(-least, most) ** 2 for least, most in ends[:-1]) / (
             low @ sigma
         )

@@ -66,7 +66,8 @@ REFERENCE = [  # budgets, items, rule, error, digits after the point
 
 @pytest.mark.parametrize(("budgets", "items", "rule", "error", "digits"), REFERENCE)
 def test_every_printed_digit(budgets, items, rule, error, digits):
-    design = best_design(PrivacyPolicy(budgets, items, rule), tolerance=1e-8)
+    policy = PrivacyPolicy(budgets, items, rule)
+    design = best_design(policy, tolerance=1e-8)
     assert design.certificate.relative_gap <= 1e-7
     assert design.certificate.over == "mechanisms"
     half = 0.5 * 10.0**-digits * (1 + 1e-6)
@@ -90,7 +91,8 @@ def test_every_printed_digit(budgets, items, rule, error, digits):
     ],
 )
 def test_many_items(budgets, items, error, within):
-    design = best_design(PrivacyPolicy(budgets, items), tolerance=1e-7)
+    policy = PrivacyPolicy(budgets, items)
+    design = best_design(policy, tolerance=1e-7)
     assert design.certificate.relative_gap <= 1e-6
     bound = design.certificate.lower_bound  # the optimum lies between the two
     assert bound - within <= error <= design.worst_case_mse + within
@@ -98,7 +100,8 @@ def test_many_items(budgets, items, error, within):
 
 def test_the_variances_of_the_published_example():
     """A person of level k (row) to another item of level i (column): printed to four digits."""
-    design = best_design(PrivacyPolicy(SCALED, (5, 5, 90)), tolerance=1e-9)
+    policy = PrivacyPolicy(SCALED, (5, 5, 90))
+    design = best_design(policy, tolerance=1e-9)
     expected = [
         (7.744, 4.198, 1.250),
         (9.196, 5.375, 1.138),
@@ -111,7 +114,8 @@ def test_the_variances_of_the_published_example():
 def test_what_newtons_steps_went_round_in_circles_for():
     """Undamped they ended at 1,793.9."""
     policy = PrivacyPolicy([1, 1], [3, 1], ((0.07, 4.9), (4.9, 1.0)))
-    design = best_design(policy, Objective("expected", prior=(0.36352, 0.63648)))
+    objective = Objective("expected", prior=(0.36352, 0.63648))
+    design = best_design(policy, objective)
     assert design.objective_value == pytest.approx(444.153166, rel=1e-6)
     assert design.certificate.relative_gap < 1e-6
 
@@ -143,13 +147,15 @@ def test_first_multipliers_that_do_not_cover_what_comes_are_forgotten(monkeypatc
 
     monkeypatch.setattr(Counts, "start", few)
     policy = PrivacyPolicy([0.265, 0.723, 4.187, 3.337], [26, 5, 32, 26])
-    design = best_design(policy, Objective(weights=[1, 1, 1, 2]))
+    objective = Objective(weights=[1, 1, 1, 2])
+    design = best_design(policy, objective)
     assert design.certificate.relative_gap < 1e-6
 
 
 def test_a_component_whose_errors_nobody_minds_counts_nothing():
     policy = PrivacyPolicy([0.36, 0.41], [2, 2], [[2.9, inf], [inf, 1.6]])
-    design = best_design(policy, Objective(weights=[0, 0.56]))
+    objective = Objective(weights=[0, 0.56])
+    design = best_design(policy, objective)
     alone = best_design(PrivacyPolicy([1.6], [2]), Objective(weights=[0.56]))
     assert design.objective_value == pytest.approx(alone.objective_value, rel=1e-6)
     assert design.certificate.relative_gap < 1e-6
@@ -217,7 +223,8 @@ def test_random_policies_agree(rule, kind):
             name = "worst-case"
         else:
             name = "expected"
-        design = best_design(policy, Objective(name, weights=weights, prior=prior))
+        objective = Objective(name, weights=weights, prior=prior)
+        design = best_design(policy, objective)
         assert design.certificate.relative_gap <= 1e-6
         bound, reached = dense_bounds(policy, weights, prior)
         assert design.certificate.lower_bound <= reached * (1 + 1e-9)
@@ -312,7 +319,10 @@ def _problem(policy):
 
 def _all_types(problem):
     splits = product(*(range(m + 1) for m in problem.item_counts))
-    rows = [(w, *k) for k in splits for w in range(len(problem.windows.low))]
+    rows = []
+    for k in splits:
+        for w in range(len(problem.windows.low)):
+            rows.append((w, *k))
     return np.array(rows, dtype=np.int64)
 
 
@@ -402,7 +412,8 @@ def test_a_design_is_found_where_no_table_is(monkeypatch):
         raise ConvergenceError("It stopped early", "Use another method.")
 
     monkeypatch.setattr(design_search, "solve", fail)
-    design = best_design(PrivacyPolicy(SCALED, (5, 5, 90)))
+    policy = PrivacyPolicy(SCALED, (5, 5, 90))
+    design = best_design(policy)
     assert design.worst_case_mse == pytest.approx(175.805301, rel=1e-6)
 
 
@@ -465,7 +476,8 @@ def test_what_nobody_minds_is_estimated_and_its_least_weight_charged(weights, so
 
 @pytest.mark.parametrize("budget", [6, 8, 10, 14])
 def test_large_budgets_have_a_bound_above_zero(budget):
-    design = best_design(PrivacyPolicy([budget, 1.5 * budget], [3, 4]))
+    policy = PrivacyPolicy([budget, 1.5 * budget], [3, 4])
+    design = best_design(policy)
     assert design.worst_case_mse < 0.05
     assert design.certificate.lower_bound > 0
     assert design.certificate.relative_gap < 1e-4
@@ -475,7 +487,9 @@ def test_budgets_whose_differences_are_lost_in_rounding_are_named():
     """The error of tiny budgets grows with their inverse square: larger ones say what is best."""
     budgets = np.array([1e-7, 2e-7, 1.5e-7])
     items = [3, 4, 5]
-    larger = best_design(PrivacyPolicy(1e4 * budgets, items, "avg")).certificate
+    policy = PrivacyPolicy(1e4 * budgets, items, "avg")
+    design = best_design(policy)
+    larger = design.certificate
     best = 1e8 * larger.lower_bound
     taken = best_design(PrivacyPolicy(budgets, items, "avg"))
     assert taken.certificate.lower_bound <= (1 + 1e-3) * best

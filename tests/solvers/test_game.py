@@ -28,7 +28,8 @@ def question(rng, *, common):
 
 @pytest.mark.parametrize("common", [True, False])
 def test_a_saddle_point_meets_every_condition(common):
-    game, columns = question(np.random.default_rng(4), common=common)
+    rng = np.random.default_rng(4)
+    game, columns = question(rng, common=common)
     answer = saddle(game, columns, 1e-11)
     theta = answer.weights
     sigma = answer.multipliers.scenarios
@@ -122,7 +123,8 @@ def test_wrong_multipliers_prove_less(common):
 
 
 def test_nothing_is_proven_by_multipliers_that_cover_nothing():
-    game, columns = question(np.random.default_rng(0), common=True)
+    rng = np.random.default_rng(0)
+    game, columns = question(rng, common=True)
     multipliers = saddle(game, columns, 1e-9).multipliers
     for changed in (
         Multipliers(multipliers.alpha, -multipliers.rows, multipliers.scenarios),

@@ -33,7 +33,8 @@ LARGE = [  # rule, budgets, items of each level, error of the program over types
 
 @pytest.mark.parametrize(("rule", "budgets", "items", "error"), LARGE)
 def test_large_budgets_of_many_levels(rule, budgets, items, error):
-    design = best_design(PrivacyPolicy(budgets, [items] * budgets.size, rule))
+    policy = PrivacyPolicy(budgets, [items] * budgets.size, rule)
+    design = best_design(policy)
     assert design.worst_case_mse <= error * (1 + 3e-6)
     assert design.certificate.relative_gap < 1e-4
     assert design.certificate.lower_bound > 0
@@ -41,9 +42,11 @@ def test_large_budgets_of_many_levels(rule, budgets, items, error):
 
 def test_tiny_budgets_of_many_levels():
     """Likelihoods that differ by a ten-thousandth: products of them would keep half the digits."""
-    design = best_design(PrivacyPolicy(np.linspace(1e-4, 1e-3, 12), [20] * 12))
+    policy = PrivacyPolicy(np.linspace(1e-4, 1e-3, 12), [20] * 12)
+    design = best_design(policy)
     assert design.certificate.relative_gap < 0.01
-    assert design.worst_case_mse < 0.9 * solve(design.policy).worst_case_mse
+    table = solve(design.policy)
+    assert design.worst_case_mse < 0.9 * table.worst_case_mse
 
 
 def test_budget_beyond_the_largest_range_of_a_report_costs_no_digits():
@@ -82,7 +85,8 @@ def test_a_level_that_hardly_anybody_is_in(share):
     against = [1.0, 2.0, 0.5, 3.0, 1.5, 2.0]
     budgets = np.linspace(0.4, 2.3, 6)
     policy = PrivacyPolicy(budgets, [20] * 6, "one-sided", against=against)
-    design = best_design(policy, Objective("expected", prior=list(prior)), 1e-3)
+    objective = Objective("expected", prior=list(prior))
+    design = best_design(policy, objective, 1e-3)
     assert design.certificate.relative_gap < 0.01
 
 
@@ -142,7 +146,8 @@ def large_policy(rng, rule):
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "matrix"])
 def test_no_design_is_worse_than_the_table_or_a_program_of_few_high_items(rule):
-    policy = large_policy(np.random.default_rng(53), rule)
+    rng = np.random.default_rng(53)
+    policy = large_policy(rng, rule)
     design = best_design(policy, tolerance=1e-4)
     of_few = least_worst_case(policy, types_of_few(policy, 1 if rule == "min" else 2))
     assert design.worst_case_mse <= of_few * (1 + 1e-4)
@@ -154,7 +159,8 @@ def test_the_independent_program_tells_a_worse_design():
     """With the types of one high item alone the error of six levels is larger by a twentieth."""
     policy = PrivacyPolicy(np.linspace(4, 7, 6), [20] * 6, "avg")
     few = least_worst_case(policy, types_of_few(policy, 1))
-    assert few > 1.05 * best_design(policy, tolerance=1e-4).worst_case_mse
+    design = best_design(policy, tolerance=1e-4)
+    assert few > 1.05 * design.worst_case_mse
 
 
 # -- why a search stops --------------------------------------------------------------------------
@@ -162,7 +168,8 @@ def test_the_independent_program_tells_a_worse_design():
 
 def test_a_search_says_why_it_stopped(monkeypatch):
     policy = PrivacyPolicy(np.linspace(1, 8, 6), [20] * 6, "one-sided")
-    assert best_design(policy, tolerance=1e-3).certificate.stopped == ""
+    design = best_design(policy, tolerance=1e-3)
+    assert design.certificate.stopped == ""
     monkeypatch.setattr("planner.solvers.generation._GENERATION_ROUNDS", 2)
     cut_short = best_design(policy, tolerance=1e-3).certificate
     assert cut_short.relative_gap > 1e-3
@@ -172,7 +179,9 @@ def test_a_search_says_why_it_stopped(monkeypatch):
 def test_a_plan_says_why_its_search_stopped():
     levels = [Level("strict", 1.0, item_count=5), Level("usual", 2.0, item_count=5)]
     asked = Categorical("q", levels, mechanism="subset-design")
-    (question,) = plan_survey(Survey("s", 1000, (asked,))).questions
+    survey = Survey("s", 1000, (asked,))
+    plan = plan_survey(survey)
+    (question,) = plan.questions
     assert not any("search" in text for text in certificate_sentences(question))
     facts = []
     for fact in question.facts:

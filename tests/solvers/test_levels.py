@@ -39,7 +39,8 @@ def test_equal_budgets_are_one_level_and_its_best_design_is_subset_selection():
 
 
 def test_budget_above_twice_the_smallest_is_one_level():
-    design = best_design(PrivacyPolicy([1.0, 2.0, 3.0, 40.0], [1, 2, 3, 4]))
+    policy = PrivacyPolicy([1.0, 2.0, 3.0, 40.0], [1, 2, 3, 4])
+    design = best_design(policy)
     assert design.groups.tolist() == [0, 1, 1, 1]
     near = best_design(PrivacyPolicy([1.0, 2.0], [3, 4]))
     far = best_design(PrivacyPolicy([1.0, 9.0], [3, 4]))
@@ -49,10 +50,12 @@ def test_budget_above_twice_the_smallest_is_one_level():
 def test_levels_of_other_weights_or_people_stay_apart():
     policy = PrivacyPolicy([1.0, 2.0, 3.0, 1.0], [5, 1, 1, 5])
     assert best_design(policy).groups.tolist() == [0, 1, 1, 0]
-    weighed = best_design(policy, Objective(weights=[1, 1, 2, 1]))
+    objective = Objective(weights=[1, 1, 2, 1])
+    weighed = best_design(policy, objective)
     assert weighed.groups.tolist() == [0, 1, 2, 0]
     expected = Objective("expected", prior=[0.1, 0.3, 0.3, 0.3])
-    assert best_design(policy, expected).groups.tolist() == [0, 1, 1, 2]
+    design = best_design(policy, expected)
+    assert design.groups.tolist() == [0, 1, 1, 2]
 
 
 def test_a_group_of_single_items_has_the_budgets_of_their_pairs_alone():
@@ -96,7 +99,8 @@ def test_components_are_solved_alone_and_the_worst_counts():
 
 
 def test_one_item_has_nothing_to_be_told_from():
-    design = best_design(PrivacyPolicy([1.0], [1]))
+    policy = PrivacyPolicy([1.0], [1])
+    design = best_design(policy)
     assert design.worst_case_mse == 0.0
     assert design.certificate.relative_gap == 0.0
 
@@ -126,9 +130,11 @@ def test_the_walk_finds_every_ray(seed):
 @pytest.mark.parametrize("seed", [0, 5])
 def test_budgets_that_differ_in_the_last_digits_lose_no_ray(seed):
     """With rounding of a billionth whole rays were lost, and a bound twice the truth claimed."""
-    drawn = np.random.default_rng(seed).choice([np.log(3), 1.0986123], (5, 5))
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice([np.log(3), 1.0986123], (5, 5))
     pairs = np.triu(drawn, 1) + np.triu(drawn, 1).T + np.log(3) * np.eye(5)
-    stricter = best_ordered_channel(PrivacyPolicy([np.log(3)] * 5, [1] * 5)).worst_error
+    policy = PrivacyPolicy([np.log(3)] * 5, [1] * 5)
+    stricter = best_ordered_channel(policy).worst_error
     assert stricter == pytest.approx(7.823894, abs=1e-6)
     certificate = best_ordered_channel(
         PrivacyPolicy([1.0] * 5, [1] * 5, pairs)

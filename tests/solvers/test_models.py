@@ -48,7 +48,8 @@ def test_slopes_and_curvatures_are_finite_differences(model, kind, seed):
     v = _point(rng, model, 4)
     weights = rng.dirichlet(np.ones(4))
     total, branches, slope, own_error = program.pieces(v)
-    assert program.value(v) == pytest.approx(total + branches.max(), rel=1e-12)
+    expected = total + branches.max()
+    assert program.value(v) == pytest.approx(expected, rel=1e-12)
     curvature = program.curvature(v, weights)
     for c in range(coordinates(model)):
         h = 1e-6 * v[c]
@@ -88,7 +89,8 @@ def test_coordinates_and_probabilities_round_trip(model, seed):
     if model.name == "opt2":
         np.testing.assert_array_equal(a, 0.5)
     atoms = model.atoms(v)
-    np.testing.assert_allclose(atoms.noise, b * (1 - b) / (a - b) ** 2, rtol=1e-9)
+    expected = b * (1 - b) / (a - b) ** 2
+    np.testing.assert_allclose(atoms.noise, expected, rtol=1e-9)
     np.testing.assert_allclose(
         atoms.signal, (1 - a - b) / (a - b), rtol=1e-9, atol=1e-9
     )
@@ -194,10 +196,9 @@ def test_the_proofs_own_sums_are_charged(model, rule, monkeypatch):
         program = Program.of(policy, Objective(), model)
         v = model.repair(policy, model.start(policy))
         claimed = certificate.prove(program, v).lower_bound
-        raw = [
-            max(-marginal, 0.0)
-            for marginal in seen["answer"].ineqlin.marginals.tolist()
-        ]
+        raw = []
+        for marginal in seen["answer"].ineqlin.marginals.tolist():
+            raw.append(max(-marginal, 0.0))
         weights = [Fraction(weight) for weight in raw[: policy.size]]
         exact = [weight / sum(weights) for weight in weights] + [
             Fraction(value) for value in raw[12:]

@@ -70,7 +70,8 @@ def test_two_answers_are_told_apart_by_two_rays():
     assert best_design(one_sided([0.5, 3], [1, 1])).worst_case_mse == pytest.approx(
         least, rel=1e-6
     )
-    clearer = one_sided([0.5, 0.5], [1, 1]), PrivacyPolicy([0.5, 0.5], [1, 1])
+    policy = PrivacyPolicy([0.5, 0.5], [1, 1])
+    clearer = one_sided([0.5, 0.5], [1, 1]), policy
     assert (
         best_design(clearer[0]).worst_case_mse == best_design(clearer[1]).worst_case_mse
     )
@@ -134,7 +135,9 @@ def test_deployed_reports_err_as_predicted():
         Level("usual", 2.0, item_count=6, against=1.5),
     )
     asked = Categorical("diagnosis", levels, "one-sided")
-    law = plan_survey(Survey("clinic", 500, (asked,))).questions[0].law
+    survey = Survey("clinic", 500, (asked,))
+    plan = plan_survey(survey)
+    law = plan.questions[0].law
     people = np.repeat([100, 50], [2, 6])
     rng = np.random.default_rng(44)
     drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(1500)]

@@ -79,7 +79,8 @@ def test_people_with_few_of_the_answers_are_not_easier_to_ask():
 
 @pytest.mark.parametrize(("answers", "gap"), [(32, 0.03), (64, 0.06)])
 def test_the_search_ends_near_the_bound_of_many_answers(answers, gap):
-    channel = best_ordered_channel(PrivacyPolicy([1.0] * answers, [1] * answers))
+    policy = PrivacyPolicy([1.0] * answers, [1] * answers)
+    channel = best_ordered_channel(policy)
     assert channel.certificate.over == "mechanisms"
     assert 0 < channel.certificate.relative_gap < gap
 

@@ -28,7 +28,8 @@ def _program(rng, rule, model, kind=None):
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=seeds)
 def test_the_answer_is_proven_and_the_general_proof_agrees(rule, kind, model, seed):
-    program = _program(np.random.default_rng(seed), rule, model, kind)
+    rng = np.random.default_rng(seed)
+    program = _program(rng, rule, model, kind)
     v, proof = reduced.solve_reduced(program)
     value = program.value(v)
     near, general = solving.tightened(program, v, prove(program, v))

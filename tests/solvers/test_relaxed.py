@@ -98,7 +98,8 @@ def test_known_values_in_closed_form(rule, budgets, items, weights, value):
 def test_in_closed_form_small_budgets_are_charged_for_rounding(epsilon):
     """Ye and Barg: the best of 20 items of one budget, half of them in every subset."""
     best = 19 * 19 * (np.expm1(epsilon) + 2) ** 2 / np.expm1(epsilon) ** 2 / 20 - 0.95
-    bound = 20 * explicit(problem_of("avg", [epsilon] * 5, [1, 3, 4, 5, 7])).bounds[0]
+    problem = problem_of("avg", [epsilon] * 5, [1, 3, 4, 5, 7])
+    bound = 20 * explicit(problem).bounds[0]
     assert 0.99 < bound / best < 1 + 1e-12
 
 
@@ -234,7 +235,8 @@ def test_bounds_of_tiny_budgets_keep_their_digits(rule, levels):
 
 def test_what_nobody_minds_is_charged():
     policy = PrivacyPolicy(TO_3(6), [20] * 6, "avg")
-    design = best_design(policy, Objective(weights=[1, 1, 1, 0, 1, 1]), tolerance=1e-4)
+    objective = Objective(weights=[1, 1, 1, 0, 1, 1])
+    design = best_design(policy, objective, tolerance=1e-4)
     solved = design.certificate.solved_bound
     asked = design.certificate.lower_bound
     assert 0.99 * solved < asked < solved <= design.objective_value < 1.0001 * solved
@@ -294,7 +296,8 @@ def test_where_digits_end_bounds_in_closed_form_stay():
 
 
 def test_a_rough_design_of_many_levels_is_not_lost_where_fewer_types_tell_too_little():
-    design = best_design(PrivacyPolicy([1.1, *TO_3(8)[1:]], [20] * 8), tolerance=1e-3)
+    policy = PrivacyPolicy([1.1, *TO_3(8)[1:]], [20] * 8)
+    design = best_design(policy, tolerance=1e-3)
     assert design.certificate.relative_gap < 1e-3
 
 
@@ -314,11 +317,13 @@ def test_a_search_that_proves_nothing_ends(monkeypatch):
 
 def test_deployed_reports_of_twelve_levels_err_as_predicted():
     """800 collections of 330 people; a tenth more or less would be seen."""
-    levels = [
-        Level(f"l{k}", epsilon, item_count=2) for k, epsilon in enumerate(TO_2(12))
-    ]
+    levels = []
+    for k, epsilon in enumerate(TO_2(12)):
+        levels.append(Level(f"l{k}", epsilon, item_count=2))
     asked = Categorical("q", levels, mechanism="subset-design")
-    law = plan_survey(Survey("s", 330, (asked,))).questions[0].law
+    survey = Survey("s", 330, (asked,))
+    plan = plan_survey(survey)
+    law = plan.questions[0].law
     people = np.repeat(np.arange(12) * 5 // 2, 2)
     rng = np.random.default_rng(6)
     drawn = [law.estimate(law.draw_aggregate(people, rng)).values for _ in range(800)]

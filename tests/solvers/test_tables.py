@@ -53,7 +53,8 @@ def is_right(table, method=None):
     assert table.max_violation == 0.0
     assert table.certificate.relative_gap <= 1e-6
     assert table.certificate.over == "tables"
-    assert table.standard_errors(100) == pytest.approx(10 * np.sqrt(table.noise))
+    expected = 10 * np.sqrt(table.noise)
+    assert table.standard_errors(100) == pytest.approx(expected)
 
 
 def browsing(budget):
@@ -152,9 +153,9 @@ def _solvers_own_points():
 
 def _agree(policy, model="opt0", objective=Objective()):  # noqa: B008 - frozen
     with _solvers_own_points() as points:
-        tables = [
-            solve(policy, model, method, objective) for method in _methods(policy)
-        ]
+        tables = []
+        for method in _methods(policy):
+            tables.append(solve(policy, model, method, objective))
     values = [table.objective_value for table in tables]
     assert max(values) <= min(values) * (1 + 1e-6)
     assert len(points) == 2
@@ -275,7 +276,8 @@ def test_extremes(epsilons, counts, rule, model, kind):
     objective = Objective(
         kind, prior=np.minimum(counts, 1.0) if kind == "expected" else None
     )
-    table = solve(PrivacyPolicy(epsilons, counts, rule), model, objective=objective)
+    policy = PrivacyPolicy(epsilons, counts, rule)
+    table = solve(policy, model, objective=objective)
     is_right(table)
     assert table.objective_value > 0
 

@@ -453,7 +453,8 @@ def test_cells_may_be_text_and_blank_ones_are_left_out():
     assert mistakes == ()
     assert survey.users == 100_000
     (question,) = survey.questions
-    assert question.rule == ((math.log(4), math.inf), (math.inf, 1.2 * math.log(6)))
+    expected = ((math.log(4), math.inf), (math.inf, 1.2 * math.log(6)))
+    assert question.rule == expected
     assert question.levels == survey_from_text(GOOD).questions[0].levels
 
 

@@ -127,7 +127,8 @@ def test_equal_questions_are_one_in_a_set():
 
 def test_a_matrix_may_leave_cells_to_the_smaller_budget():
     graph = Categorical("q", LEVELS, [["", np.inf], ["inf", "2.5"]])
-    assert graph.rule == ((1.0, np.inf), (np.inf, 2.5))
+    expected = ((1.0, np.inf), (np.inf, 2.5))
+    assert graph.rule == expected
     assert graph.policy.bounds().tolist() == [[1.0, np.inf], [np.inf, 2.5]]
 
 
@@ -138,12 +139,14 @@ def test_what_is_made_small():
         Level("b", 1.0, item_count=2, prior=1.5),
     ]
     assert QUESTION.objective.kind == "worst-case"
-    assert Categorical("q", weighed).objective.weights == (2.0, 1.0)
+    question = Categorical("q", weighed)
+    assert question.objective.weights == (2.0, 1.0)
     alike = [level.replacing(importance=0.01) for level in LEVELS]
     assert (
         Categorical("q", alike).objective == QUESTION.objective
     )  # beside each other they are 1
-    assert ItemSet("q", several).objective.prior == (0.5, 1.5)
+    asked = ItemSet("q", several)
+    assert asked.objective.prior == (0.5, 1.5)
     assert Categorical("q", LEVELS, criterion="minimax").objective.kind == "minimax"
 
 
@@ -169,7 +172,8 @@ def test_answers_in_order():
     assert ordered.ordered == ("0", "1-9", "10+")
     assert ordered.of_mean is False
     assert ordered.radius == 6.0
-    assert Ordinal("q", (middle, ends)).ordered == ("1-9", "0", "10+")
+    question = Ordinal("q", (middle, ends))
+    assert question.ordered == ("1-9", "0", "10+")
     assert ordered.replacing(wanted="mean of scores").of_mean
     assert ordered.mechanism == "channel"
 
@@ -242,7 +246,8 @@ def test_answer_rates_are_survival_functions_and_quantiles_invert_them(
         model.answer_rate(epsilon), reference.sf(epsilon), atol=1e-12
     )
     share = np.array([0.05, 0.3, 0.5, 0.77, 0.99])
-    np.testing.assert_allclose(model.quantile(share), reference.ppf(share), rtol=1e-9)
+    expected = reference.ppf(share)
+    np.testing.assert_allclose(model.quantile(share), expected, rtol=1e-9)
 
 
 def test_who_tolerates_exactly_the_budget_answers():

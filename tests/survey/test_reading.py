@@ -59,7 +59,8 @@ def parameters():
         "age": bisample_md(1.0, NumericDomain(0, 120)),
         "mood": plan_survey(Survey("s", 9, (MOOD,))).questions[0].law,
     }
-    return parameters_from_mechanisms(Survey("s", 9, tuple(ASKED.values())), drawn)
+    survey = Survey("s", 9, tuple(ASKED.values()))
+    return parameters_from_mechanisms(survey, drawn)
 
 
 class Readers:
@@ -100,7 +101,8 @@ class Readers:
 
     def audit(self, path, question, options):
         law = self.parameters.question(question.name)
-        asked, said = answers_in(path, law, Survey("s", 9, (question,)), options)
+        survey = Survey("s", 9, (question,))
+        asked, said = answers_in(path, law, survey, options)
         return [law.asked.code(answer) for answer in asked], said
 
     def app(self, path, question, options):

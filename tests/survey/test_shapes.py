@@ -167,7 +167,9 @@ def test_a_file_is_read_as_it_was_exported(tmp_path, name):
     if hasattr(answers, "counts"):
         assert answers.counts.tolist() == expected
     else:
-        numbers = [None if isnan(answer) else answer for answer in answers.tolist()]
+        numbers = []
+        for answer in answers.tolist():
+            numbers.append(None if isnan(answer) else answer)
         assert numbers == expected
 
 

@@ -50,7 +50,8 @@ NUMBER = Numeric("q", RANGE.lower, RANGE.upper, epsilon=2.0)
 
 
 def parameters_for(mechanism, question=QUESTION):
-    return parameters_from_mechanisms(Survey("s", 1000, (question,)), {"q": mechanism})
+    survey = Survey("s", 1000, (question,))
+    return parameters_from_mechanisms(survey, {"q": mechanism})
 
 
 FILES = {
@@ -116,7 +117,8 @@ def test_ours_pass(name):
 
 def test_reports_of_many_bytes_pass():
     """RAPPOR of 33,000 items: 4,128 bytes a report."""
-    question = Categorical("q", (Level("all", 4.0, item_count=33_000),))
+    level = Level("all", 4.0, item_count=33_000)
+    question = Categorical("q", (level,))
     FILES["wide"] = parameters_for(rappor(4.0, 33_000), question)
     assert audited("wide", Drawn("wide"), 100, answers=[0, 32_999]).passed
 
@@ -216,7 +218,8 @@ def test_an_answer_that_is_ignored(name):
 def test_a_fixed_seed_and_repeated_ids():
     class Seeded(Drawn):
         def __call__(self, answers, longest):
-            self.words = seeded_words(np.random.default_rng(5))
+            rng = np.random.default_rng(5)
+            self.words = seeded_words(rng)
             return super().__call__(answers, longest)
 
     (fault,) = audited("table", Seeded("table")).faults

@@ -58,11 +58,13 @@ def test_a_hierarchy_comes_near_the_truth_as_budgets_grow():
 def test_a_comparison_has_the_curves_of_numbers_beside_their_rivals():
     age = Numeric("age", 0, 80, epsilon=0.5, of="distribution", cells=8, refusals=0.0)
     other = Numeric("income", 0, 80, epsilon=1.0, mean=40, sd=8)
-    first = plan_survey(Survey("s", 5_000, (age,)))
+    survey = Survey("s", 5_000, (age,))
+    first = plan_survey(survey)
     second = plan_survey(Survey("s", 5_000, (age.replacing(epsilon=4.0),)))
     rows = compared_curves(first, second)
     assert {row.question for row in rows} == {"age"}
-    assert len(rows) == 2 * (2 + len(RIVALS))
+    expected = 2 * (2 + len(RIVALS))
+    assert len(rows) == expected
     for row in rows:
         assert 0 < row.second < row.first < 30  # per cent of the range
     mean = plan_survey(Survey("s", 5_000, (other,)))

@@ -210,7 +210,8 @@ def test_no_row_is_marked_as_chosen(people_file):
 
 def test_the_command_shows_power_beside_true_answers(people_file, tmp_path):
     survey = tmp_path / "survey.toml"
-    survey.write_text(survey_text(Survey("s", 900, (FORCED,), groups=REGION)))
+    text = survey_text(Survey("s", 900, (FORCED,), groups=REGION))
+    survey.write_text(text)
     command = ("simulate", survey, "--data", people_file, "--repeats", "20")
     model = ("--model", "yes ~ region")
     page = shown(*command, *model)
@@ -218,7 +219,8 @@ def test_the_command_shows_power_beside_true_answers(people_file, tmp_path):
         "region: south against north" in page.replace("\n", " ") or "told apart" in page
     )
     assert "the 2,000 people of the file" in " ".join(page.split())
-    document = json.loads(shown(*command, *model, "--people", "500", "--json"))
+    printed = shown(*command, *model, "--people", "500", "--json")
+    document = json.loads(printed)
     assert document["people"] == 500
     assert document["collections"] == 20
     assert document["effects"][0]["without_privacy"] == pytest.approx(0.1)

@@ -17,7 +17,8 @@ USERS = 100_000
 
 
 def shares(question, shape):
-    answers = made_up_answers(question, USERS, shape, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    answers = made_up_answers(question, USERS, shape, rng)
     return dict(zip(answers.labels, answers.counts / answers.counts.sum(), strict=True))
 
 
@@ -37,7 +38,8 @@ def test_answers_of_a_choice_are_few_and_frequent_or_even():
 
 def test_numbers_lie_around_the_expected_mean_and_some_are_missing():
     question = Numeric("age", 0, 100, epsilon=1.0, mean=40, sd=10)
-    numbers = made_up_numbers(question, USERS, 0.2, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    numbers = made_up_numbers(question, USERS, 0.2, rng)
     assert np.isnan(numbers).mean() == pytest.approx(0.2, abs=0.01)
     assert np.nanmean(numbers) == pytest.approx(40, abs=0.3)
     assert np.nanmin(numbers) >= 0

@@ -56,9 +56,9 @@ def agree(results, *, near_miss=True):
 
 def sets(items, users, most, seed=0):
     draw = rng(seed)
-    lists = [
-        draw.choice(items, draw.integers(0, most), replace=False) for _ in range(users)
-    ]
+    lists = []
+    for _ in range(users):
+        lists.append(draw.choice(items, draw.integers(0, most), replace=False))
     sets_of = ItemSets.of(lists, items)
     return AnswerCounts(tuple(map(str, range(items))), sets_of.counts(), sets_of)
 
@@ -92,7 +92,8 @@ def test_listed_answers_that_nobody_gave_count():
 
 def test_sets_are_padded_to_the_planned_length():
     """Many small sets and a few large ones: their mean size is far from what is planned."""
-    question = ItemSet("q", (Level("any", 4.0, item_count=40),), "min")
+    level = Level("any", 4.0, item_count=40)
+    question = ItemSet("q", (level,), "min")
     for length in (3, 8):
         trial = tried(question.replacing(padding_length=length), sets(40, 500, 12))
         assert trial.planned.fact(Padded).length == length
@@ -134,10 +135,12 @@ def test_the_objective_is_the_plans(extra):
         second = LEVELS[1].replacing(prior=0.9)
     else:
         second = LEVELS[1]
-    trial = tried(Categorical("q", (first, second)), COUNTS)
+    question = Categorical("q", (first, second))
+    trial = tried(question, COUNTS)
     results = trial.run(200, rng())
     agree(results)
-    assert results[0].predicted == min(result.predicted for result in results)
+    expected = min(result.predicted for result in results)
+    assert results[0].predicted == expected
 
 
 def test_the_worst_item_is_judged_where_it_is_planned_for():
@@ -172,7 +175,8 @@ def test_only_the_people_who_are_asked_answer(question, answers):
         question = question.replacing(levels=levels)
     trial = tried(question, answers, others=OTHERS, design="one-each")
     assert 0 < trial.planned.part.fraction < 1
-    assert trial.asked.asked == round(trial.planned.part.fraction * trial.asked.people)
+    expected = round(trial.planned.part.fraction * trial.asked.people)
+    assert trial.asked.asked == expected
     if question.kind == "ordinal":
         repeats = 400
     else:
@@ -189,7 +193,8 @@ def test_limits_are_held_against_the_truth_of_those_who_are_asked():
     (result, *_) = trial.run(400, rng(3))
     assert abs(result.covered - 0.95) < MOST * np.sqrt(0.95 * 0.05 / 400)
     agree([result])
-    choice = Categorical("q", (Level("l", 6.0, ("a", "b")),), mechanism="grr")
+    level = Level("l", 6.0, ("a", "b"))
+    choice = Categorical("q", (level,), mechanism="grr")
     answers = AnswerCounts(("a", "b"), np.array([1000, 1000]))
     trial = tried(choice, answers, others=OTHERS, design="one-each")
     held = 0
@@ -230,10 +235,12 @@ def test_bands_of_a_round_hold_where_the_lot_is_all_that_varies(known):
 )
 def test_a_question_in_rounds_is_tried_in_a_round(question, answers, known):
     """Those who report in a round, scaled to all; ordered answers' bands hold for all people."""
-    again = question.replacing(rounds=AskedAgain(4, **known))
+    rounds = AskedAgain(4, **known)
+    again = question.replacing(rounds=rounds)
     trial = tried(again, answers)
     alone = tried(question, answers)
-    assert trial.asked.asked == trial.asked.people // trial.asked.parts
+    expected = trial.asked.people // trial.asked.parts
+    assert trial.asked.asked == expected
     result = deployed(trial, 400, rng(3))
     once = deployed(alone, 2, rng(3))
     agree([result])
@@ -250,7 +257,8 @@ def test_a_round_of_expected_answers_has_the_stated_error(known):
         rare.replacing(prior=0.1, epsilon=3.0),
         common.replacing(prior=0.9, epsilon=5.0),
     )
-    question = Categorical("q", levels, mechanism="opt0", rounds=AskedAgain(4, **known))
+    rounds = AskedAgain(4, **known)
+    question = Categorical("q", levels, mechanism="opt0", rounds=rounds)
     answers = AnswerCounts(tuple("abcdef"), np.array([50, 50] + [225] * 4))
     trial = tried(question, answers)
     result = deployed(trial, 1, rng())
@@ -295,7 +303,8 @@ def test_shares_of_those_with_another_answer_err_as_predicted_and_their_bands_ho
 
 def test_means_err_as_predicted_and_their_intervals_hold():
     trial = tried(NUMBER, numbers(20_000))
-    assert trial.missing == np.isnan(numbers(20_000)).sum()
+    expected = np.isnan(numbers(20_000)).sum()
+    assert trial.missing == expected
     results = {result.name: result for result in trial.run(600, rng(7))}
     assert set(results) == {"bisample-md", "channel"}
     for result in results.values():
@@ -321,16 +330,19 @@ def test_a_seed_repeats_the_figures_whatever_else_runs():
 def test_one_survey_shows_the_most_frequent_with_intervals_that_cover():
     """2,000 surveys of 4 items: a share outside 0.95 +- 0.025 has a chance below 1e-6."""
     answers = AnswerCounts(tuple("abcd"), np.array([1000, 5000, 0, 4000]))
-    trial = tried(Categorical("q", (Level("all", 1.0, tuple("abcd")),)), answers)
+    level = Level("all", 1.0, tuple("abcd"))
+    question = Categorical("q", (level,))
+    trial = tried(question, answers)
     shown = trial.one("opt0", rng(), most=3)
     assert shown.labels == ("b", "d", "a")
     assert shown.truth.tolist() == [5000, 4000, 1000]
     draw = rng(2)
     every = (trial.one("opt0", draw) for _ in range(2000))
-    held = [
-        np.mean((survey.lower <= survey.truth) & (survey.truth <= survey.upper))
-        for survey in every
-    ]
+    held = []
+    for survey in every:
+        held.append(
+            np.mean((survey.lower <= survey.truth) & (survey.truth <= survey.upper))
+        )
     assert np.mean(held) == pytest.approx(0.95, abs=0.025)
 
 

@@ -17,7 +17,8 @@ from tests.ui.pages import by_label, open_page, session, tables, words
 
 
 def exploring(example):
-    typed = tomllib.loads((ROOT / "examples" / f"{example}.toml").read_text("utf-8"))
+    text = (ROOT / "examples" / f"{example}.toml").read_text("utf-8")
+    typed = tomllib.loads(text)
     typed["survey"] = {key: typed["survey"][key] for key in ("name", "users")}
     return open_page("explore", survey=word_of(typed))
 

@@ -58,7 +58,8 @@ def test_who_agrees_to_a_proven_file_gets_it_and_no_other(
     (snippet,) = app.code
     assert len(snippet.value.splitlines()) == 3
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "health-survey.toml").write_text(survey_text(survey_of(app)))
+    text = survey_text(survey_of(app))
+    (tmp_path / "health-survey.toml").write_text(text)
     exec(compile(snippet.value, "snippet", "exec"), {})  # noqa: S102 - our own text
     assert "622.1123" in capsys.readouterr().out
     (tmp_path / "ledger.json").write_text(LEDGER.model_dump_json())

@@ -111,7 +111,8 @@ def flat(table, prefix=""):
 
 def test_checkout_and_package_keep_everything_on_this_machine(pytestconfig):
     text = (pytestconfig.rootpath / ".streamlit" / "config.toml").read_text()
-    assert dict(flat(tomllib.loads(text))) == command.SETTINGS
+    document = tomllib.loads(text)
+    assert dict(flat(document)) == command.SETTINGS
     settings = command.SETTINGS
     assert settings["server.address"] == "127.0.0.1"
     assert settings["server.maxUploadSize"] <= 20

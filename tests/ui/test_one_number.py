@@ -29,9 +29,9 @@ SAID = {
 
 def text_of(app):
     """All that a page says: sentences, figures with their names, and tables."""
-    figures = [
-        f"{metric.label} {metric.value}".replace("\\", "") for metric in app.metric
-    ]
+    figures = []
+    for metric in app.metric:
+        figures.append(f"{metric.label} {metric.value}".replace("\\", ""))
     cells = [
         cell for table in tables(app) for column in table.values() for cell in column
     ]
@@ -61,7 +61,10 @@ def sentences_of(app):
     """By the words of a sentence or figure without its numbers: these numbers."""
     figures = [f"{metric.label}: {metric.value}" for metric in app.metric]
     kinds = ("markdown", "caption", "info", "warning", "success")
-    texts = [str(element.value) for kind in kinds for element in getattr(app, kind)]
+    texts = []
+    for kind in kinds:
+        for element in getattr(app, kind):
+            texts.append(str(element.value))
     numbers = defaultdict(set)
     for text in (*figures, *texts):
         for sentence in re.split(r"(?<=[.!?;])\s+", text.replace("\\", "")):

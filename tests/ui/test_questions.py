@@ -184,7 +184,8 @@ def test_a_matrix_of_a_file_is_kept_until_another_rule_is_chosen():
     app = open_page("questions", survey=word_of(document))
     assert by_label(app.radio, "Protect").value == "matrix"
     type_levels(app, {1: {"items": "cold"}})
-    assert question(app).rule == ((1.0, 2.0), (2.0, math.inf))
+    expected = ((1.0, 2.0), (2.0, math.inf))
+    assert question(app).rule == expected
     type_levels(app, {2: {"name": "third", "epsilon": "3", "items": "x"}})
     assert "rule" in words(app)  # which has no row for it
     by_label(app.radio, "Protect").set_value("min").run()
@@ -197,7 +198,8 @@ def test_one_sided_budgets_have_a_column():
     by_label(app.radio, "Protect").set_value("one-sided").run()
     cleared = metric(app, TOTAL)
     type_levels(app, {0: {"against": "ln 5"}})
-    assert question(app).policy.against.tolist() == [math.log(5), math.inf]
+    expected = [math.log(5), math.inf]
+    assert question(app).policy.against.tolist() == expected
     # As texts: all have three digits before the point.
     assert cleared < metric(app, TOTAL) < before
     by_label(app.radio, "Protect").set_value("min").run()
@@ -433,10 +435,9 @@ def left_of(sample):
 def test_what_takes_too_long_is_ended_and_not_begun_again(monkeypatch):
     monkeypatch.setattr(working, "LONGEST", 0.5)
     document = example_document("hours")
-    levels = [
-        {"name": f"l{k}", "epsilon": 0.5 + k / 10, "items": [f"a{k}"]}
-        for k in range(16)
-    ]
+    levels = []
+    for k in range(16):
+        levels.append({"name": f"l{k}", "epsilon": 0.5 + k / 10, "items": [f"a{k}"]})
     question = {"name": "q", "kind": "ordinal", "level": levels}
     document["question"] = [question]
     began = time.process_time()

@@ -60,7 +60,8 @@ def answer(words, sends):
             killed_at(**words["death"])
         memory = (Late if words["late"] else Memory)(words["memory"])
         asked = {"user": words["user"], "round_number": number, "changed": changed}
-        report = Client(words["params"], memory).report("q", said, **asked)
+        client = Client(words["params"], memory)
+        report = client.report("q", said, **asked)
         os.write(sends, report.to_json().encode() + b"\n")
         if words["late"]:
             memory.store()

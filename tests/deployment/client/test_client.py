@@ -47,7 +47,8 @@ def test_importing_it_pulls_in_the_standard_library_alone(module, parameter_file
         code,
     ]  # -S: without site-packages altogether
     done = subprocess.run(isolated, capture_output=True, text=True, check=True)  # noqa: S603
-    assert json.loads(done.stdout.replace("'", '"')) == []
+    document = json.loads(done.stdout.replace("'", '"'))
+    assert document == []
 
 
 def test_memory_does_not_change_the_law(parameters, tmp_path):

@@ -41,7 +41,8 @@ def test_javascript_reports_nothing_from_a_damaged_memory(
     memory = tmp_path / "memory"
     for words in (("idue", "flu"), ("sampled", "u", "--round", "2")):
         kept = (*words, "--memory", str(memory / words[0]), "--user", "ann")
-        assert json.loads(ask(*kept))["question"] == words[0]
+        document = json.loads(ask(*kept))
+        assert document["question"] == words[0]
         for path in (memory / words[0]).glob("*/*"):
             path.write_bytes(path.read_bytes() + b"0")
         assert "the memory is damaged" in ask(*kept)
@@ -130,9 +131,8 @@ def test_two_processes_of_one_person_report_a_new_value_once(node, tmp_path):
         )
         subprocess.run(first, check=True, capture_output=True)  # noqa: S603
         at_once = [subprocess.Popen(call, stdout=-1, stderr=-1) for call in both]  # noqa: S603
-        answers = [
-            json.loads(out)
-            for out in (process.communicate()[0] for process in at_once)
-            if out
-        ]
+        answers = []
+        for out in (process.communicate()[0] for process in at_once):
+            if out:
+                answers.append(json.loads(out))
         assert sum(b64decode(answer["report"])[0] for answer in answers) == 1

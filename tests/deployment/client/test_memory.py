@@ -33,12 +33,15 @@ def test_asking_twice_does_not_spend_twice(parameter_file, tmp_path):
 def test_memory_is_kept_apart_by_parameters_user_and_question(document, tmp_path):
     memory = Memory(tmp_path / "reports.sqlite")
     other = sealed(document | {"users": 2000})
-    reports = [
-        Client(which, memory=memory).report(question, "x", user=user).report_id
-        for which in (document, other)
-        for question in ("idue", "grr")
-        for user in ("ann", "bob")
-    ]
+    reports = []
+    for which in (document, other):
+        for question in ("idue", "grr"):
+            for user in ("ann", "bob"):
+                reports.append(
+                    Client(which, memory=memory)
+                    .report(question, "x", user=user)
+                    .report_id
+                )
     assert len(set(reports)) == 8
 
 
@@ -47,7 +50,8 @@ def test_two_at_once_get_the_same_report(parameter_file, tmp_path):
     Memory(path)
 
     def ask(_):
-        return Client(parameter_file, memory=path).report("idue", "x", user="ann")
+        client = Client(parameter_file, memory=path)
+        return client.report("idue", "x", user="ann")
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(ask, range(24)))) == 1
@@ -90,7 +94,8 @@ def test_the_memory_of_two_rounds_does_not_tell_the_answer(parameter_file, tmp_p
     first = client.report("sampled", "u", user="ann", round_number=1)
     assert first == client.report("sampled", "w", user="ann", round_number=1)
     (kept,) = kept_by(path)
-    assert kept[:9] == bytes([1]) + bytes.fromhex(first.report_id)
+    expected = bytes([1]) + bytes.fromhex(first.report_id)
+    assert kept[:9] == expected
     die = kept[9:]
     assert len(die) == 4
     second = client.report("sampled", "u", user="ann", round_number=2)

@@ -153,10 +153,12 @@ def test_lines_parquet_and_an_inbox_count_alike_and_add_up(parameters, tmp_path)
         inbox.seal()
     of_inbox = inbox.sums()["diagnosis", None]
     inbox.close()
-    whole = collect(parameters, [tmp_path / "all.parquet"]).sums
+    done = collect(parameters, [tmp_path / "all.parquet"])
+    whole = done.sums
     checkpoint = tmp_path / "checkpoint"
     for place in ("parts/first.parquet", "parts"):
-        apart = collect(parameters, [tmp_path / place], checkpoint=checkpoint).sums
+        collected = collect(parameters, [tmp_path / place], checkpoint=checkpoint)
+        apart = collected.sums
     expected = whole["diagnosis", None].counts.tolist()
     assert of_inbox.counts.tolist() == expected
     assert apart["diagnosis", None].counts.tolist() == expected

@@ -55,7 +55,8 @@ def contents(path):
 def test_what_is_saved_is_found_again(path):
     first = counted("a", SUMS)
     plain = {(("q", None), ()): (3, [1, 2]), (("s", 2), ("north",)): (4, [0, 4])}
-    assert contents(path) == [(first.file, plain, b"a" * 32)]
+    expected = [(first.file, plain, b"a" * 32)]
+    assert contents(path) == expected
     saved = Checkpoint(path, HASH)
     saved.save([counted("b", {}), counted("c", {})])
     assert [file.path.name for file in saved.files()] == ["a", "b", "c"]

@@ -145,7 +145,8 @@ def test_a_cluster_counts_the_same(cluster, one_question, collection, rng):
     done = collect(
         one_question, [folder], engine=dask_engine(cluster.scheduler_address)
     )
-    assert done.sums[KEY].counts.tolist() == local.sums[KEY].counts.tolist()
+    expected = local.sums[KEY].counts.tolist()
+    assert done.sums[KEY].counts.tolist() == expected
     assert done.sums[KEY].users == local.sums[KEY].users
     assert done.counted == local.counted
     assert done.quarantined == local.quarantined

@@ -36,7 +36,8 @@ def test_counts_are_those_of_the_reports(one_question, collection):
     folder, counts, users = collection
     again = [folder, folder / "0.parquet", folder / ".." / "reports" / "1.parquet"]
     done = collect(one_question, again)
-    assert total(done) == (users, counts.tolist())
+    expected = (users, counts.tolist())
+    assert total(done) == expected
     assert len(done.counted) == 10
     assert not done.quarantined
 
@@ -95,7 +96,8 @@ def test_ended_by_another_program_it_keeps_what_was_saved(
     saved.close()
     rest = collect(one_question, [folder], checkpoint=progress)
     assert rest.resumed == 4
-    assert total(rest) == (users, counts.tolist())
+    expected = (users, counts.tolist())
+    assert total(rest) == expected
 
 
 def test_killed_again_and_again_it_ends_with_the_counts_of_an_unbroken_run(
@@ -141,7 +143,8 @@ def test_new_files_are_added_and_copies_of_counted_ones_are_not(
     shutil.copy(folder / "3.parquet", folder / "copy.parquet")
     done = collect(one_question, [folder], checkpoint=progress)
     assert done.resumed == 10
-    assert done.sums[KEY].counts.tolist() == (counts + counted(people)).tolist()
+    expected = (counts + counted(people)).tolist()
+    assert done.sums[KEY].counts.tolist() == expected
     assert [path.name for path, _ in done.quarantined] == ["copy.parquet"]
     write(folder / "2.parquet", one_question, draw(one_question, rng, 3))
     with refused("changed after it was counted", kind=FileError):
@@ -168,7 +171,8 @@ def successors(one_question, tmp_path):
 def test_a_report_counts_once_whatever_file_it_is_in(one_question, successors):
     folder, whole = successors
     done = collect(one_question, [folder])
-    assert total(done) == total(collect(one_question, [whole]))
+    collected = collect(one_question, [whole])
+    assert total(done) == total(collected)
     assert done.sums[KEY].users == 155
     assert [file.repeated for file in done.counted] == [0, 100, 20]
     assert done.repeated == 120
@@ -185,7 +189,8 @@ def test_a_report_counts_once_over_several_runs(one_question, successors, tmp_pa
     last = tmp_path / "3.jsonl"
     for places in ([first], [first, last], [tmp_path]):
         done = collect(one_question, places, checkpoint=progress)
-    assert total(done) == total(collect(one_question, [whole]))
+    collected = collect(one_question, [whole])
+    assert total(done) == total(collected)
     reasons = {path.name: reason for path, reason in done.quarantined}
     assert "is a copy of" in reasons["1.jsonl"]
     assert "holds only reports that are counted already" in reasons["2.jsonl"]
@@ -255,7 +260,8 @@ def test_a_file_that_was_counted_and_is_missing(one_question, collection, rng):
     with refused("was counted and is missing, as are 0 more files", kind=FileError):
         collect(one_question, [folder], checkpoint=progress)
     kept = collect(one_question, [folder], checkpoint=progress, missing="keep")
-    assert total(kept) == (users, counts.tolist())
+    expected = (users, counts.tolist())
+    assert total(kept) == expected
     for _ in range(2):
         done = collect(one_question, [folder], checkpoint=progress, missing="drop")
         assert total(done) == (users - 34, (counts - taken).tolist())

@@ -52,7 +52,8 @@ def test_two_results_that_differ_by_a_person_tell_their_report(mechanism, tmp_pa
     of_group = collection.by(REGIONS, "region")["south"]["q", None]
     for found in (told, of_group):
         assert found.users == 1
-        assert found.counts.tolist() == alone.sums().counts.tolist()
+        expected = alone.sums().counts.tolist()
+        assert found.counts.tolist() == expected
 
 
 def two_rounds(relies_on):
@@ -71,10 +72,11 @@ def two_rounds(relies_on):
             ("q", number): Aggregate(2000, counts)
             for number, counts in enumerate(drawn.counts, start=1)
         }
-    sums = {
-        key: Aggregate(4000, parts["north"][key].counts + parts["south"][key].counts)
-        for key in parts["north"]
-    }
+    sums = {}
+    for key in parts["north"]:
+        sums[key] = Aggregate(
+            4000, parts["north"][key].counts + parts["south"][key].counts
+        )
     return parameters, sums, parts
 
 
@@ -82,7 +84,8 @@ def test_estimates_that_are_promised_something_alone_have_no_groups():
     """What they promise counts on 300 people with the value, and is of one release."""
     parameters, sums, parts = two_rounds("aggregates-only")
     table = estimates_table(parameters, sums, grouped=("region", parts))
-    assert set(table["group"].to_pylist()) == {""}
+    rows = table["group"].to_pylist()
+    assert set(rows) == {""}
     assert all("not by group" in remark for remark in table["remark"].to_pylist())
     with refused("questions"):
         difference_table(
@@ -96,7 +99,8 @@ def test_estimates_that_are_promised_something_alone_have_no_groups():
 
 def test_a_value_that_too_few_have_is_named():
     parameters, sums, parts = two_rounds("aggregates-only")
-    enough = estimates_table(parameters, sums)["remark"].to_pylist()
+    table = estimates_table(parameters, sums)
+    enough = table["remark"].to_pylist()
     assert not any("do not release" in remark for remark in enough)
     few = estimates_table(parameters, parts["south"])["remark"].to_pylist()
     assert ["'ill' than the 300 that" in remark for remark in few] == [False, True]

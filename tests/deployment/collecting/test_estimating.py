@@ -23,7 +23,8 @@ def test_every_mechanism_is_estimated_within_its_intervals(parameters, everythin
     done = collect(parameters, [everything / "reports"])
     assert not done.quarantined
     # About 100 intervals of real draws: one misses the truth with a chance of 1e-7.
-    rows = estimates_table(parameters, done.sums, confidence=1 - 1e-9).to_pylist()
+    table = estimates_table(parameters, done.sums, confidence=1 - 1e-9)
+    rows = table.to_pylist()
     assert {row["question"] for row in rows} == {
         law.name for law in parameters.questions
     }
@@ -87,7 +88,8 @@ def test_estimates_as_parquet_csv_and_json(parameters, everything, tmp_path):
         write_table(tmp_path / f"e.{suffix}", table)
         frame = read(tmp_path / f"e.{suffix}")
         assert list(frame.columns) == table.column_names
-        np.testing.assert_allclose(frame["estimate"], table["estimate"].to_numpy())
+        expected = table["estimate"].to_numpy()
+        np.testing.assert_allclose(frame["estimate"], expected)
     with refused("ends in none of .parquet, .csv, .json", kind=FileError):
         write_table(tmp_path / "e.xlsx", table)
 
@@ -117,7 +119,8 @@ def test_a_csv_has_no_formula_and_for_excel_a_mark(tmp_path, excel):
     assert [answer for answer, _ in rows] == list(formulas.values())
     assert {estimate for _, estimate in rows} == {"-1.5"}
     write_table(tmp_path / "e.json", table)
-    written = json.loads((tmp_path / "e.json").read_text())
+    text = (tmp_path / "e.json").read_text()
+    written = json.loads(text)
     assert [row["answer"] for row in written] == list(formulas)
 
 
@@ -143,13 +146,16 @@ def test_limits_that_claim_nothing_are_empty_in_every_file(tmp_path):
     """Of cut sets no upper limit is known: the difference of two collections has none."""
     level = Level("all", 2.0, ("tea", "rice", "fish"))
     question = ItemSet("q", (level,), padding_length=1)
-    parameters = survey_parameters(plan_survey(Survey("s", 900, (question,))))
+    survey = Survey("s", 900, (question,))
+    plan = plan_survey(survey)
+    parameters = survey_parameters(plan)
     law = parameters.question("q")
     rng = np.random.default_rng(2)
     sums = {("q", None): law.draw_aggregate([[0, 1]] * 400 + [[2]] * 500, rng)}
     gap = difference_table((parameters, sums), (parameters, sums))
     write_table(tmp_path / "gap.json", gap)
-    rows = json.loads((tmp_path / "gap.json").read_text())
+    text = (tmp_path / "gap.json").read_text()
+    rows = json.loads(text)
     of_gap = [row for row in rows if row["group"] == "collections: first less second"]
     assert [row["share_upper"] for row in of_gap] == [None] * 3
 

@@ -225,7 +225,9 @@ def test_differences_of_means_and_rates_are_level(kind):
     Near miss: without who was asked, which limits of one group leave out, many more do."""
     question = QUANTITIES[kind]
     rng = np.random.default_rng(3)
-    law = plan_survey(Survey("s", 2000, (question,))).question("q").law
+    survey = Survey("s", 2000, (question,))
+    plan = plan_survey(survey)
+    law = plan.question("q").law
     small = 0
     narrow = 0
     if question.kind == "numeric":
@@ -257,7 +259,8 @@ def test_a_table_by_group(parameters, tmp_path):
     put(tmp_path / "version=a", "b.jsonl", lines(parameters, '{"region":"south"}', 30))
     done = collect(parameters, [tmp_path])
     parts = "region", done.by(parameters.groups, "region")
-    frame = estimates_table(parameters, done.sums, grouped=parts).to_pandas()
+    table = estimates_table(parameters, done.sums, grouped=parts)
+    frame = table.to_pandas()
     users = frame.groupby("group", sort=False)["users"].first().to_dict()
     north = "region = north"
     south = "region = south"

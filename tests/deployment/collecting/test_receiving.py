@@ -158,7 +158,10 @@ def test_the_order_is_not_on_the_disk_while_reports_wait(
     inbox = inbox_of(2 * 300 * len(lines_of(reports)[0]))
     for number in range(0, 300, 3):
         put(inbox, reports[number : number + 3])
-    raw = {p.name: p.read_bytes() for p in (tmp_path / "in").rglob("*") if p.is_file()}
+    raw = {}
+    for p in (tmp_path / "in").rglob("*"):
+        if p.is_file():
+            raw[p.name] = p.read_bytes()
     ids = [report.report_id.encode() for report in reports]
     (slots,) = [
         name for name in raw if all(report_id in raw[name] for report_id in ids)
@@ -242,7 +245,8 @@ def test_lines_are_kept_all_or_none_and_the_reason_is_said(running):
     for sent in ([first], [first], [second, first, second]):
         code, _, text = asked(port, body=b"".join(lines_of(sent)))
         assert code == 200
-        assert json.loads(text) == [report.report_id for report in sent]
+        document = json.loads(text)
+        assert document == [report.report_id for report in sent]
     wrong = [
         (b"", 400, "no report"),
         (b"{}\n", 400, "line 1 is not, byte for byte"),

@@ -55,8 +55,12 @@ def about(**changes):
     """Changes of the metadata; ``...`` takes a key away."""
 
     def change(table, _):
-        metadata = json.loads(table.schema.metadata[b"ldp-planner-reports"]) | changes
-        kept = {key: value for key, value in metadata.items() if value is not ...}
+        document = json.loads(table.schema.metadata[b"ldp-planner-reports"])
+        metadata = document | changes
+        kept = {}
+        for key, value in metadata.items():
+            if value is not ...:
+                kept[key] = value
         return table.replace_schema_metadata({b"ldp-planner-reports": json.dumps(kept)})
 
     return change
@@ -265,7 +269,8 @@ def test_a_bad_report_quarantines_its_file(
 
 
 def test_more_than_a_pilot_is_refused(one_question, tmp_path, monkeypatch):
-    line = Client(one_question.document).report("q", 1).to_json() + "\n"
+    client = Client(one_question.document)
+    line = client.report("q", 1).to_json() + "\n"
     (tmp_path / "a.jsonl").write_text(line)
     for limit, left_out in ((len(line), 0), (len(line) - 1, 1)):
         monkeypatch.setattr(
@@ -288,7 +293,8 @@ def test_a_line_sent_again_counts_once(one_question, tmp_path):
     assert not done.quarantined
     assert done.sums["q", None].users == 3
     assert [file.repeated for file in done.counted] == [3, 3]
-    forged = replace(client.report("q", 4), report_id=json.loads(third)["id"]).to_json()
+    document = json.loads(third)
+    forged = replace(client.report("q", 4), report_id=document["id"]).to_json()
     (tmp_path / "b.jsonl").write_text(f"{third}{forged}\n")
     done = collect(one_question, [tmp_path])
     assert not done.quarantined
@@ -319,7 +325,8 @@ BAD += [("GOOD", "cut off"), ("", "no reports")]
 
 def test_a_bad_line_never_stops_the_collection(one_question, tmp_path):
     """Whatever one file holds, it is named, and the others are counted."""
-    first = Client(one_question.document).report("q", 1).to_json()
+    client = Client(one_question.document)
+    first = client.report("q", 1).to_json()
     second = Client(one_question.document).report("q", 2).to_json()
     for i, (text, _) in enumerate(BAD):
         whole = text.replace("PARAMETERS", one_question.hash).replace("GOOD", first)

@@ -30,9 +30,9 @@ _TIME = "2026-01-01T00:00:00.000Z"
 
 def _listed(bucket: Path, prefix: str) -> str:
     """Its keys that begin so."""
-    keys = {
-        path.relative_to(bucket).as_posix(): path.stat() for path in bucket.rglob("*.*")
-    }
+    keys = {}
+    for path in bucket.rglob("*.*"):
+        keys[path.relative_to(bucket).as_posix()] = path.stat()
     contents = "".join(
         f"<Contents><Key>{escape(key)}</Key><LastModified>{_TIME}</LastModified>"
         f"<Size>{keys[key].st_size}</Size></Contents>"
@@ -133,7 +133,8 @@ def test_a_store_is_counted_like_a_folder(store, one_question, collection, tmp_p
         )
         assert done.sums[KEY].users == users + 1
         assert done.resumed == resumed
-        assert done.sums[KEY].counts.tolist() == here.sums[KEY].counts.tolist()
+        expected = here.sums[KEY].counts.tolist()
+        assert done.sums[KEY].counts.tolist() == expected
         assert [(path.name, reason) for path, reason in done.quarantined] == [
             (path.name, reason) for path, reason in here.quarantined
         ]
