@@ -1,14 +1,15 @@
 """What is refused, and in which words.
 
 A test says which argument is refused; ``words.json`` beside this file holds what users then read,
-by argument, so that a change of words is reviewed in one place. ``WORDS=1 make test`` collects
-what is said now, and ``python -m tests.refusals`` adds it to the file; delete the file first to
-have nothing in it that is said no longer.
+by argument, so that a change of words is reviewed in one place. ``WORDS=1 pytest tests/...``
+collects what is said now, and ``python -m tests.refusals`` adds it to the file. After all tests,
+``WORDS=1 make test``, ``python -m tests.refusals --all`` takes out what is said no longer, too.
 """
 
 import json
 import os
 import re
+import sys
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -66,14 +67,30 @@ def refused(*codes, kind=InputError):
         )
 
 
-if __name__ == "__main__":
-    if _TABLE.exists():
-        words = _table()
-    else:
-        words = {}
+def _collected():
+    """What the tests said, by argument."""
+    words = {}
     for line in _SAID.read_text(encoding="utf-8").splitlines():
         code, message = json.loads(line)
-        words[code] = sorted({*words.get(code, ()), message})
-    text = json.dumps(words, indent=1, ensure_ascii=False, sort_keys=True)
+        words.setdefault(code, set()).add(message)
+    return words
+
+
+if __name__ == "__main__":
+    said = _collected()
+    if _TABLE.exists():
+        known = _table()
+    else:
+        known = {}
+    for code, messages in known.items():
+        unsaid = set(messages) - said.get(code, set())
+        if "--all" in sys.argv:
+            sys.stdout.writelines(
+                f"No longer said: {words}\n" for words in sorted(unsaid)
+            )
+        else:
+            said.setdefault(code, set()).update(unsaid)
+    table = {code: sorted(messages) for code, messages in said.items()}
+    text = json.dumps(table, indent=1, ensure_ascii=False, sort_keys=True)
     _TABLE.write_text(text + "\n", encoding="utf-8")
     _SAID.unlink()
