@@ -31,11 +31,15 @@ settings.load_profile("planner")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """What is collected stays: searching it for garbage again and again takes a third longer."""
+    """What is collected stays: searching it for garbage again and again takes a third longer.
+
+    Tests make few circles, so that garbage is looked for more rarely afterwards, too.
+    """
     gc.disable()
     done = yield
     gc.freeze()
     gc.enable()
+    gc.set_threshold(20_000, 50, 50)
     return done
 
 
