@@ -55,7 +55,8 @@ def random_objective(rng, policy, kind):
 
 def demanded(policy):
     """Pair budgets as tables keep them."""
-    return np.where(np.diag(~policy.own_pairs), np.inf, policy.bounds())
+    bounds = policy.bounds()
+    return np.where(np.diag(~policy.own_pairs), np.inf, bounds)
 
 
 def feasible_coordinates(rng, policy, shape=1.0):

@@ -174,4 +174,5 @@ def test_the_largest_budgets_are_planned_and_proven(tmp_path):
     )
     assert planned.exit_code == 0
     assert "Proven" not in planned.stdout
-    assert CliRunner().invoke(app, ["verify", str(out)]).exit_code == 0
+    result = CliRunner().invoke(app, ["verify", str(out)])
+    assert result.exit_code == 0

@@ -188,7 +188,8 @@ def _rounded(number):
 
 def test_the_notebook_shows_what_it_showed(tmp_path):
     path = DOCS / "tutorial.ipynb"
-    notebook = json.loads(path.read_text("utf-8"))
+    text = path.read_text("utf-8")
+    notebook = json.loads(text)
     again = notebooks.run(notebook, tmp_path)
     assert seen(again) == seen(notebook)
     text = path.read_text("utf-8")

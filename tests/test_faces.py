@@ -144,7 +144,8 @@ def one_line(text):
 
 @pytest.fixture(scope="module")
 def blocks(plan):
-    return [*plan_blocks(plan), *outsider_blocks(plan.outsiders())]
+    view = plan.outsiders()
+    return [*plan_blocks(plan), *outsider_blocks(view)]
 
 
 def texts_of(blocks):
@@ -206,7 +207,8 @@ def test_a_plan_is_short_and_needs_no_words_of_the_trade(survey, plan):
 
 
 def test_json(plan):
-    document = json.loads(json.dumps(plan_json(plan)))
+    text = json.dumps(plan_json(plan))
+    document = json.loads(text)
     assert document["survey"]["most_spent"] == pytest.approx(plan.most_spent)
     outsiders = plan.outsiders()
     assert document["outsiders"]["sentences"] == [

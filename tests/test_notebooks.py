@@ -124,7 +124,9 @@ def test_frames_hold_what_the_plans_hold(shown):
     errors = shown["sampling"].fact(SamplingPlan).absolute_errors().tolist()
     assert shown["sampling"].to_frame()["error_95"].tolist() == errors
     estimates = shown["estimates"].to_frame()
-    assert estimates["lower"].tolist() == shown["estimates"].intervals()[0].tolist()
+    limits = shown["estimates"].intervals()
+    expected = limits[0].tolist()
+    assert estimates["lower"].tolist() == expected
 
 
 def test_charts_by_one_call(shown):

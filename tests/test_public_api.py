@@ -92,7 +92,8 @@ def test_a_survey_is_planned_from_its_file_and_nothing_else_by_mistake():
     path = ROOT / "examples" / "health.toml"
     plan = planner.plan_survey(path)
     assert plan.survey == planner.load_survey(path)
-    assert planner.plan_survey(str(path)).survey.name
+    plan = planner.plan_survey(str(path))
+    assert plan.survey.name
     with pytest.raises(
         planner.InputError, match=r"survey is .int. but must be a Survey.*plan_surv"
     ):

@@ -325,7 +325,8 @@ def test_from_a_page_of_the_receiver_into_its_files(person, tmp_path):
     (path,) = (tmp_path / "in").glob("*.jsonl")
     document = json.loads(path.read_text())
     assert document["id"] == receipt
-    assert "1 reports in 1 file counted" in shown("aggregate", params, tmp_path / "in")
+    printed = shown("aggregate", params, tmp_path / "in")
+    assert "1 reports in 1 file counted" in printed
     page.write_text(made(ROUNDS))
     with refused("page"):
         shown("receive", params, "--into", tmp_path / "in", "--page", page)

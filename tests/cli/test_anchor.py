@@ -52,7 +52,8 @@ def estimates(tmp_path_factory):
         "aggregate", parameters, folder / "reports", "--json", "--report", page
     )
     document = json.loads(text)
-    return planned, document["estimates"], page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    return planned, document["estimates"], text
 
 
 def of(rows, what):

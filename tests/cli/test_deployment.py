@@ -29,7 +29,8 @@ def perturbing(folder, *words):
 def test_perturb_says_what_it_wrote(collected):
     read = "Read as: one column, UTF-8, 1,000 rows."
     written = f"1,000 reports written to {collected}/reports.parquet"
-    assert shown(*perturbing(collected, "--force")) == f"{read}\n{written}\n"
+    printed = shown(*perturbing(collected, "--force"))
+    assert printed == f"{read}\n{written}\n"
     with refused("exists. Write to another file, or", kind=FileError):
         shown(*perturbing(collected))
     printed = shown(*perturbing(collected, "--json", "--force"))
@@ -89,7 +90,8 @@ def test_written_estimates_are_announced(collected):
         out,
     )
     assert page.endswith(f"All 5 estimates written to {out}\n")
-    assert out.read_text().count("\n") == 6
+    text = out.read_text()
+    assert text.count("\n") == 6
     shown(
         "aggregate",
         collected / "params.json",

@@ -22,7 +22,8 @@ COMMANDS = sorted(typer.main.get_command(app).commands)
 @pytest.fixture
 def params(survey, tmp_path):
     path = tmp_path / "params.json"
-    assert invoke("plan", survey, "--out", path).exit_code == 0
+    result = invoke("plan", survey, "--out", path)
+    assert result.exit_code == 0
     return path
 
 

@@ -125,7 +125,8 @@ def test_one_each_is_one_file_or_a_question_alone(tmp_path):
     assert "verified" in words("plan", path, "--question", "page", "--out", out)
     assert [question.name for question in read_parameters(out).questions] == ["page"]
     assert "drawn" not in read_parameters(out).document
-    alone = json.loads(shown("plan", path, "--question", "page", "--json"))
+    printed = shown("plan", path, "--question", "page", "--json")
+    alone = json.loads(printed)
     assert [question["name"] for question in alone["parameters"]["questions"]] == [
         "page"
     ]
@@ -141,8 +142,10 @@ def test_recording_spends_the_ledger(tmp_path):
     assert read_ledger(tmp_path / "ledger.json").spent("severe") == pytest.approx(
         1.3862943611
     )
-    assert "have spent" in str(invoke("plan", path).exception)
-    assert invoke("plan", HEALTH, "--record").exit_code == 1
+    result = invoke("plan", path)
+    assert "have spent" in str(result.exception)
+    result = invoke("plan", HEALTH, "--record")
+    assert result.exit_code == 1
 
 
 def test_what_cannot_be_written_spends_nothing(tmp_path):
@@ -270,9 +273,11 @@ def test_all_three_views_of_sampling_privacy(tmp_path):
     values = words("plan", AGES, "--details")
     for item in ("Round two alone", "under 40", "60 and over"):
         assert item in values
-    lines = shown("plan", AGES, "--details").splitlines()
+    printed = shown("plan", AGES, "--details")
+    lines = printed.splitlines()
     assert max(map(len, lines)) <= 80
-    document = json.loads(shown("plan", AGES, "--json"))
+    printed = shown("plan", AGES, "--json")
+    document = json.loads(printed)
     before = document["questions"][0]["sampling"]
     assert not before["acknowledged"]
     assert before["counts"] == [37, 90, 96, 63]
@@ -280,13 +285,17 @@ def test_all_three_views_of_sampling_privacy(tmp_path):
     text = AGES.read_text()
     file.write_text(text.replace("# acknowledged", "acknowledged"))
     printed = shown("plan", file, "--json")
-    after = json.loads(printed)["questions"][0]["sampling"]
+    document = json.loads(printed)
+    after = document["questions"][0]["sampling"]
     assert after["acknowledged"]
     assert "Somebody vouches for it" in words("plan", file)
-    file.write_text(file.read_text().replace("[37]", "[0]"))
+    text = file.read_text()
+    file.write_text(text.replace("[37]", "[0]"))
     assert "It promises nothing: until rare values are merged" in words("plan", file)
     assert "--out" not in shown("plan", file)
-    assert json.loads(shown("plan", file, "--json"))["parameters"] is None
+    printed = shown("plan", file, "--json")
+    document = json.loads(printed)
+    assert document["parameters"] is None
 
 
 def test_answer_rates_are_of_numeric_questions():

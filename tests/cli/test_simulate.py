@@ -35,7 +35,8 @@ AGE = Numeric("age", 0, 90, epsilon=2.0)
 
 
 def write(path, *questions):
-    text = survey_text(Survey("shop", 3, questions))
+    survey = Survey("shop", 3, questions)
+    text = survey_text(survey)
     path.write_text(text)
     return str(path)
 

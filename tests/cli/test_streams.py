@@ -122,7 +122,8 @@ def test_an_error_is_a_document_for_machines(tmp_path):
     done = ended("plan", tmp_path / "no.toml", "--json")
     assert done.returncode == 1
     assert done.stderr == ""
-    error = json.loads(done.stdout)["error"]
+    document = json.loads(done.stdout)
+    error = document["error"]
     assert error["kind"] == "FileError"
     assert error["exit_code"] == 1
     assert error["message"].endswith("No such file or directory. Check the path.")

@@ -143,9 +143,11 @@ def asked(sets):
     plan = plan_survey(survey)
     parameters = survey_parameters(plan)
     rng = np.random.default_rng(4)
-    baskets = plan.questions[0].mechanism.draw_aggregate(sets, rng).counts
+    reports = plan.questions[0].mechanism.draw_aggregate(sets, rng)
+    baskets = reports.counts
     held = np.bincount(np.searchsorted(SIZES, sets.sizes), minlength=len(SIZES))
-    rows = np.array(parameters.question("how many").shape.rows) / 2**32
+    question = parameters.question("how many")
+    rows = np.array(question.shape.rows) / 2**32
     reports = sum(rng.multinomial(n, row) for n, row in zip(held, rows, strict=True))
     counts = {"basket": baskets, "how many": reports}
     return parameters, {
@@ -195,7 +197,8 @@ def test_set_sizes_that_say_nothing_are_refused(asked, names, message):
 
 def test_set_sizes_are_asked_for_once(asked):
     parameters, sums = asked
-    again = replace(parameters.question("how many"), again=Rounds(2))
+    question = parameters.question("how many")
+    again = replace(question, again=Rounds(2))
     questions = (parameters.question("basket"), again)
     with refused("set_sizes"):
         estimates_table(
@@ -259,7 +262,8 @@ def test_no_client_reports_of_a_larger_set(stated, node, tmp_path):
     with refused("answer"):
         client.report("q", TEAS[: LARGEST + 1])
     for size, said in ((LARGEST, ""), (LARGEST + 1, "more items than the sizes")):
-        done = asked_client(node, path, "q", json.dumps(TEAS[:size]))
+        text = json.dumps(TEAS[:size])
+        done = asked_client(node, path, "q", text)
         assert said in done.stderr
         assert bool(done.stdout) == (not said)
 

@@ -139,7 +139,8 @@ def path(tmp_path):
 def altered(path, **change):
     document = json.loads(path.read_text())
     document["questions"][0] |= change
-    path.write_text(json.dumps(document | {"hash": content_hash(document)}))
+    text = json.dumps(document | {"hash": content_hash(document)})
+    path.write_text(text)
     return path
 
 
@@ -209,7 +210,8 @@ def test_reports_are_written_counted_and_estimated(path, tmp_path, ending):
     assert collection.quarantined == ()
     table = estimates_table(parameters, collection.sums).to_pylist()
     assert [row["answer"] for row in table] == list(true)
-    errors = np.sqrt(negative_survey(1.0, 4).variance(list(true.values())))
+    variance = negative_survey(1.0, 4).variance(list(true.values()))
+    errors = np.sqrt(variance)
     limit = norm.isf(FALSE_ALARM / 8)
     for row, error in zip(table, errors, strict=True):
         assert row["standard_error"] == pytest.approx(error, rel=0.1)

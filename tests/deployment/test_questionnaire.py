@@ -57,7 +57,8 @@ def test_a_page_for_twenty_answers_has_at_most_200_kilobytes():
     level = Level("all", 1.0, [f"answer {k}" for k in range(20)])
     many = Categorical("q", (level,))
     survey = Survey("s", 1000, (many,))
-    file = parameters_from_mechanisms(survey, {"q": randomized_response(1.0, items=20)})
+    law = randomized_response(1.0, items=20)
+    file = parameters_from_mechanisms(survey, {"q": law})
     assert len(questionnaire(survey, file.to_json().encode()).encode()) < 200_000
 
 

@@ -41,7 +41,8 @@ def related(request, tmp_path_factory):
     answers.write_text("\n".join([",".join(names), *map(",".join, rows)]) + "\n")
     perturb_file(parameters, answers, folder / "reports.parquet")
     collection = collect(parameters, [folder / "reports.parquet"])
-    return parameters, collection, estimates_table(parameters, collection.sums)
+    table = estimates_table(parameters, collection.sums)
+    return parameters, collection, table
 
 
 def test_margins_association_and_shares_stand_beside_the_cells(related):

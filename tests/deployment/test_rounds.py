@@ -158,8 +158,10 @@ def test_the_promise_between_any_two_histories(tmp_path, monkeypatch, rounds):
         return bytes([9]) * law.shape.size
 
     monkeypatch.setattr(Law, "draw", draw)
-    client = Client(asked_again(rounds | {"count": 3}), memory=tmp_path / "m")
-    law = Parameters.of(asked_again(rounds | {"count": 3})).question("q")
+    document = asked_again(rounds | {"count": 3})
+    client = Client(document, memory=tmp_path / "m")
+    document = asked_again(rounds | {"count": 3})
+    law = Parameters.of(document).question("q")
     seen = {}
     for value, history in product(
         range(1, 1 + law.again.parts), product(range(3), repeat=3)
@@ -392,7 +394,8 @@ def test_a_round_that_was_misdeclared_is_said_wherever_it_counts():
 @pytest.mark.parametrize("rounds", [ONCE, VALUE])
 def test_javascript_does_the_same(node, tmp_path, rounds):
     path = tmp_path / "params.json"
-    path.write_text(json.dumps(asked_again(rounds)))
+    text = json.dumps(asked_again(rounds))
+    path.write_text(text)
     user = person_of_value(rounds, 2)
 
     def ask(number, *words):
@@ -434,7 +437,9 @@ def test_from_answers_to_estimates_of_rounds(tmp_path, rounds):
     params = tmp_path / "p.json"
     data = tmp_path / "a.csv"
     out = tmp_path / "out"
-    params.write_text(json.dumps(asked_again(rounds, 4.0)))
+    document = asked_again(rounds, 4.0)
+    text = json.dumps(document)
+    params.write_text(text)
     data.write_text("q\n" + "a\n" * 3000 + "b\n" * 1500 + "c\n" * 500)
     parameters = read_parameters(params)
     written = perturb_file(parameters, data, out).written

@@ -85,7 +85,8 @@ def test_intervals_are_of_the_draws_alone_where_reports_tell_it(kind, epsilon):
     covered = np.zeros(3)
     for _ in range(ROUNDS):
         counts = rng.multinomial(people, law).sum(axis=0)
-        estimates = mechanism.estimate(Aggregate(2000, counts))
+        counted = Aggregate(2000, counts)
+        estimates = mechanism.estimate(counted)
         counted = Aggregate(2000, counts)
         asked = mechanism.shape.estimate(counted)
         wide = ratio(asked, 0.95, (-1, 1)).scaled(0.5, 0.5)

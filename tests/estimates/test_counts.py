@@ -38,7 +38,8 @@ def test_weights_do_not_grow_with_the_count_itself():
     truth = np.append(np.full(995, 0), np.full(5, 2000))
     squares = np.zeros(3)
     for _ in range(20):
-        raw = mechanism.estimate(mechanism.draw_aggregate(truth, rng))
+        reports = mechanism.draw_aggregate(truth, rng)
+        raw = mechanism.estimate(reports)
         before = Estimates(raw.values, np.ones(1000), raw.standard_errors, raw.users)
         ways = (raw.values, raw.on_simplex().values, before.on_simplex().values)
         squares += [float(np.sum((values - truth) ** 2)) for values in ways]
@@ -112,8 +113,10 @@ def missed(limits, chance, c):
 def test_limits_miss_no_more_often_than_promised(a, noise, c):
     seen, chance = law(a, noise, c)
     estimates = estimates_of(seen, a, noise)
-    assert missed(estimates.intervals(0.95), chance, c) <= 0.05
-    assert missed(estimates.intervals(1 - JOINT), chance, c) <= JOINT
+    limits = estimates.intervals(0.95)
+    assert missed(limits, chance, c) <= 0.05
+    limits = estimates.intervals(1 - JOINT)
+    assert missed(limits, chance, c) <= JOINT
 
 
 @pytest.mark.parametrize(
@@ -133,8 +136,10 @@ def test_normal_limits_take_over_where_they_nearly_keep_their_promise(a, noise, 
     likely = chance > 1e-3
     for end, same in zip(estimates.intervals(1 - JOINT), normal, strict=True):
         np.testing.assert_array_equal(end[likely], same[likely])
-    assert missed(estimates.intervals(0.95), chance, c) <= 0.055
-    assert missed(estimates.intervals(1 - JOINT), chance, c) <= 1.3 * JOINT
+    limits = estimates.intervals(0.95)
+    assert missed(limits, chance, c) <= 0.055
+    limits = estimates.intervals(1 - JOINT)
+    assert missed(limits, chance, c) <= 1.3 * JOINT
 
 
 def test_normal_limits_would_not_do_where_few_reports_support_an_item():
@@ -168,7 +173,8 @@ def test_limits_far_from_the_normal_ones_are_found(supports):
         1 - support_tail(supports + 1, every, users, a, b) > share
     )
     ends = every[inside][[0, -1]].tolist()
-    assert np.concatenate(seen.intervals(1 - 2 * share)).tolist() == ends
+    limits = seen.intervals(1 - 2 * share)
+    assert np.concatenate(limits).tolist() == ends
 
 
 # -- limits of counts that were cut: sharp for the sizes, and they cover what is cut -----
@@ -228,7 +234,8 @@ def coverage(mechanism, sets, runs, seed):
     top = np.argsort(-truth)[:10]
     holds = 0
     for _ in range(runs):
-        estimates = mechanism.estimate(mechanism.draw_aggregate(sets, rng))
+        reports = mechanism.draw_aggregate(sets, rng)
+        estimates = mechanism.estimate(reports)
         lower, upper = estimates.intervals(0.999)
         holds += int(((lower <= truth) & (truth <= upper))[top].sum())
     return holds / (10 * runs)
@@ -254,7 +261,8 @@ def test_limits_cover_sets_that_were_cut(population, known):
         )
     unary = oue(2.0, items)
     longer = model.longer(length, items)
-    stated = padded(unary, length).with_sizes(longer)
+    mechanism = padded(unary, length)
+    stated = mechanism.with_sizes(longer)
     assert coverage(stated, population, 50, seed=1) >= 1 - 6 / 500
     mechanism = padded(unary, length)
     ignored = mechanism.with_sizes(())

@@ -18,10 +18,12 @@ RUNS = tries(120, 2000)
 def table_of(law, true_codes, shape, users):
     counter = law.counter()
     seed = int(true_codes.sum()) + users
-    words = seeded_words(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    words = seeded_words(rng)
     for rows in law.draw_many(true_codes, words):
         counter.add(rows)
-    counts = law.estimate(counter.sums()).values.reshape(shape)
+    estimates = law.estimate(counter.sums())
+    counts = estimates.values.reshape(shape)
     answers = tuple([str(k) for k in range(size)] for size in shape)
     return CrossTable(("first", "second"), answers, counts, users, law.second_moments)
 

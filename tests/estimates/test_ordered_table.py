@@ -24,7 +24,8 @@ def estimated(shares, users, budget, runs, in_order=None, seed=1):
         counter = law.counter()
         for reports in law.draw_many(cells, seeded_words(rng)):
             counter.add(reports)
-        counts = law.estimate(counter.sums()).values.reshape(shares.shape)
+        estimates = law.estimate(counter.sums())
+        counts = estimates.values.reshape(shares.shape)
         yield CrossTable(
             ("first", "second"),
             answers,

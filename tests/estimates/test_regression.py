@@ -153,7 +153,8 @@ def drawn_fit(law, design, people, coefficients, rng, link="logit"):
     for number, share in zip(people, mean, strict=True):
         rest = (1 - share) / 3
         truth = rng.multinomial(number, [share, rest, rest, rest])
-        aggregates.append(law.shape.draw_aggregate(truth, rng))
+        reports = law.shape.draw_aggregate(truth, rng)
+        aggregates.append(reports)
     outcome = outcome_of(law, outcome_names(law)[0])
     sums = outcome.pattern_sums(aggregates)
     return fit(NAMES, design, sums, outcome.variance, link)

@@ -118,7 +118,8 @@ def test_direct_encoding_is_the_largest_truth_of_the_linear_program():
     own_chance, other = randomized_response(
         1.0, 6
     ).shape.chances  # which it is under the rule min
-    assert [*a, *b] == pytest.approx([*own_chance[:2], *other[:2]], abs=1e-8)
+    expected = [*own_chance[:2], *other[:2]]
+    assert [*a, *b] == pytest.approx(expected, abs=1e-8)
 
 
 def test_no_other_direct_encoding_has_a_smaller_worst_case():
@@ -146,8 +147,10 @@ def test_two_coins():
     ones = rng.binomial(300, a, runs) + rng.binomial(700, b, runs)
     errors = ((ones - 1000 * b) / (a - b) - 300)[:, None]
     assert mean_is(errors, np.zeros(1))
-    assert mean_square_is(errors, np.array([coins.variance(700, 300)]))
-    assert not mean_square_is(errors, np.array([1.05 * coins.variance(700, 300)]))
+    variance = coins.variance(700, 300)
+    assert mean_square_is(errors, np.array([variance]))
+    variance = coins.variance(700, 300)
+    assert not mean_square_is(errors, np.array([1.05 * variance]))
     assert (
         SamplingPrivacy(0.45, 0.275, [0.275]).output_losses.max() < coins.privacy_loss()
     )

@@ -179,7 +179,8 @@ def _survey(_, folder):
 
 
 def _answers(parameters, folder):
-    columns = [column_of(parameters.question("q"))]
+    question = parameters.question("q")
+    columns = [column_of(question)]
 
     def read(path):
         for (codes,) in AnswerFile(path, columns).blocks():

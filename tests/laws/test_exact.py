@@ -221,7 +221,8 @@ def test_likelihoods_meet_at_the_largest_ratio_exactly(rows):
     second = Likelihoods(second_least, second_most)
     expected = max(map(Fraction, first_most, second_least))
     assert first.ratio(second) == expected
-    assert second.ratio(first) == max(map(Fraction, second_most, first_least))
+    expected = max(map(Fraction, second_most, first_least))
+    assert second.ratio(first) == expected
     # A report that one may send and the other not is endlessly likelier; one of neither is nothing.
     endless = Likelihoods([*first_least, 0], [*first_most, 5])
     certain = Likelihoods([*second_least, 1], [*second_most, 1])
@@ -283,7 +284,8 @@ def test_rounding_stays_on_the_grid():
     most = levels([50.0])
     expected = ([D - 1], [1])
     assert round_inward([1.0], [0.0], most) == expected
-    assert round_inward([0.5], [0.25], most) == ([D // 2], [D // 4])  # nothing to round
+    expected = ([D // 2], [D // 4])
+    assert round_inward([0.5], [0.25], most) == expected  # nothing to round
     assert round_inward([0.5 + 2**-33], [0.25 + 2**-34], most) == (
         [D // 2],
         [D // 4 + 1],

@@ -176,7 +176,8 @@ def test_estimators_are_unbiased(name):
             if question["law"] in ("rows", "die"):  # a histogram has no rounding left
                 counts[0] += scale - counts.sum()
             sums.append(Aggregate(scale, counts))
-        values = collector.shape.estimate(stacked(sums)).values
+        estimates = collector.shape.estimate(stacked(sums))
+        values = estimates.values
         if columns is None:
             truth = []
             for k in range(values.size):
@@ -267,7 +268,8 @@ def test_draws_in_bulk_follow_the_law(name):
         else:
             taken = elements[:, 0]
         *_, rows = collector.shape.draw_many(taken, words)
-        assert rows.shape == (MANY, device.shape.size)
+        expected = (MANY, device.shape.size)
+        assert rows.shape == expected
         counter = collector.shape.counter()
         counter.add(rows)  # the strict parser takes them all
         assert follows(list(map(bytes, rows)), question, true_input) == (True, False)

@@ -105,7 +105,8 @@ class MechanismSuite:
         assert getattr(self.mechanism(), "name", "") == ""  # it is of no question
         rng = np.random.default_rng(3)
         first = self.draw(truth, rng)
-        again = self.draw(truth, np.random.default_rng(3))
+        rng = np.random.default_rng(3)
+        again = self.draw(truth, rng)
         np.testing.assert_array_equal(first.counts, again.counts)
 
     def test_the_budget_is_kept_and_spent(self) -> None:

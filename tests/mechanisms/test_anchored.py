@@ -62,7 +62,8 @@ def weights(law, rows):
     for row in np.ascontiguousarray(rows):
         counter = law.shape.counter()
         counter.add(row[None])
-        added.append(law.shape.estimate(counter.sums()).values)
+        estimates = law.shape.estimate(counter.sums())
+        added.append(estimates.values)
     return np.array(added)
 
 

@@ -155,7 +155,8 @@ def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
     reports = []
     for processors in (1, 2, 5):
         monkeypatch.setattr(os, "cpu_count", lambda processors=processors: processors)
-        reports.append(draw_reports(true, a, b, seeded_words(np.random.default_rng(1))))
+        rng = np.random.default_rng(1)
+        reports.append(draw_reports(true, a, b, seeded_words(rng)))
         np.testing.assert_array_equal(reports[0], reports[-1])
 
 
@@ -199,7 +200,8 @@ def test_counts_that_no_reports_have():
         Aggregate(3, [1]) + Aggregate(3, [1, 1])
     counted = Aggregate(0, [0])
     assert counted.counts.tolist() == [0]
-    assert not Aggregate(1, [1]).counts.flags.writeable
+    counted = Aggregate(1, [1])
+    assert not counted.counts.flags.writeable
 
 
 def test_the_first_wrong_item_is_named():

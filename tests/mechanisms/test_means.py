@@ -241,7 +241,8 @@ def test_predicted_error_is_the_variance_of_its_people():
         [*np.linspace(10, 30, 5), np.nan], (1e4 * scenario.population).astype(int)
     )
     answered = people[~np.isnan(people)]
-    drawn = mechanism.variance(people).mean + answered.var() / answered.size
+    variance = mechanism.variance(people)
+    drawn = variance.mean + answered.var() / answered.size
     assert drawn * people.size == pytest.approx(channel.errors[3], rel=2e-3)
 
 

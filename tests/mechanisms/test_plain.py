@@ -70,7 +70,8 @@ def test_sizes_follow_the_budget():
     assert local_hashing(20.0, 10).shape.values > 4e8
     with refused("epsilon"):
         local_hashing(20.001, items=5)
-    assert randomized_response(30.0, MAX_ITEMS).levels.total == MAX_ITEMS
+    law = randomized_response(30.0, MAX_ITEMS)
+    assert law.levels.total == MAX_ITEMS
 
 
 def test_the_hash_is_xxh32():

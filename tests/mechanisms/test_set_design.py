@@ -106,7 +106,9 @@ def test_bits_of_another_number_are_refused_by_number():
     policy = PrivacyPolicy([0.3], [30])
     packed = set_design(policy, 2).shape
     assert packed.width == 0
-    assert set_design(PrivacyPolicy([1.0], [500]), 5).shape.width == 2
+    policy = PrivacyPolicy([1.0], [500])
+    mechanism = set_design(policy, 5)
+    assert mechanism.shape.width == 2
     expected = bytes([1, 2, 0, 0, 0, 0, 0, 0])
     assert packed.written([0, 9]) == expected
     bits = packed.draw_many(np.tile([0, 5], (6, 1)), words)[0]

@@ -81,7 +81,8 @@ class UnarySuite(PaddedSuite):
         bits = mechanism.shape.cells
         counted = Aggregate(n, np.full(bits, 0))
         none = mechanism.estimate(counted)
-        full = mechanism.estimate(Aggregate(n, np.full(bits, n)))
+        counted = Aggregate(n, np.full(bits, n))
+        full = mechanism.estimate(counted)
         unit = length * np.sqrt(n) / (a - b)
         np.testing.assert_allclose(
             none.standard_errors, unit * np.sqrt(b * (1 - b)), rtol=1e-9

@@ -196,7 +196,8 @@ def test_levels_alike_share_a_group_and_keep_their_items():
     assert law.counts == (5, 60)
     truth = np.repeat([5_000, 1_000, 30_000], [2, 60, 3])
     rng = np.random.default_rng(3)
-    estimates = law.estimate(law.draw_aggregate(truth, rng))
+    reports = law.draw_aggregate(truth, rng)
+    estimates = law.estimate(reports)
     assert (
         np.abs((estimates.values - truth) / estimates.standard_errors).max() < 5.7
     )  # 1e-6

@@ -92,7 +92,8 @@ def test_no_report_of_a_device_moves_an_estimate_farther(law):
     """
     moves = false_reports(law)
     rows = rows_of(moves)
-    words = seeded_words(np.random.default_rng(7))
+    rng = np.random.default_rng(7)
+    words = seeded_words(rng)
     total = law.shape.levels.total + (law.kind == "numeric")
     elements = np.arange(4_000) % min(total, 5)
     if law.kind == "item-set" and law.shape.levels.dummies > 1:
@@ -217,15 +218,19 @@ def test_two_rounds_of_a_die():
         counts = honest.copy()
         for round_number, report in enumerate(reports):
             counts[round_number, report] += 1
-        after = mechanism.estimate(Aggregate(10_001, counts)).values
+        counted = Aggregate(10_001, counts)
+        estimates = mechanism.estimate(counted)
+        after = estimates.values
         shifts.append((after - before)[1:])
     moves = planned.moves
     assert moves.moved == ("rare", "common")
     expected = moves.up[[0, 1, 1]]
     assert np.max(shifts, axis=0) == pytest.approx(expected)
-    assert -np.min(shifts, axis=0) == pytest.approx(moves.down[[0, 1, 1]])
+    expected = moves.down[[0, 1, 1]]
+    assert -np.min(shifts, axis=0) == pytest.approx(expected)
     of_both = np.array(shifts)[:, 1:].sum(axis=1)
-    assert of_both.max() == pytest.approx(moves.together(1, 2))
+    expected = moves.together(1, 2)
+    assert of_both.max() == pytest.approx(expected)
 
 
 def test_every_mechanism_that_could_be_deployed_says_how_far_it_is_swayed():

@@ -155,7 +155,8 @@ def test_hashing_is_hidden_whatever_the_hash():
 
 def test_sets_are_hidden_by_items_and_dummies():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
-    sets = padded(unary(solve(policy)), 2)
+    mechanism = unary(solve(policy))
+    sets = padded(mechanism, 2)
     reports = seen_of(sets.shape)
     assert reports.names == policy.names
     assert reports.sizes == (3, 2)
@@ -175,7 +176,8 @@ def test_any_mechanism_covers_the_table():
 
 
 def test_one_alone_is_not_hidden():
-    reports = seen_of(randomized_response(1.0, 10).shape)
+    law = randomized_response(1.0, 10)
+    reports = seen_of(law.shape)
     assert shuffled(reports, 1, 1e-6).epsilon == pytest.approx(1.0, rel=1e-6)
     with refused("people"):
         shuffled(reports, 0, 1e-6)

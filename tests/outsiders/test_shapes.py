@@ -121,10 +121,12 @@ def test_hashing_by_listing_all_functions():
 
 
 def test_reference_values():
-    table = seen(unary(solve(POLICY))).guess()
+    mechanism = unary(solve(POLICY))
+    table = seen(mechanism).guess()
     assert (table.success, table.blind) == pytest.approx((0.02213, 0.01), abs=5e-6)
     design = seen_of(SidesCollected.of(best_design(POLICY))).guess().success
-    grr = seen(randomized_response(1.0, 100)).guess().success
+    law = randomized_response(1.0, 100)
+    grr = seen(law).guess().success
     law = subset_selection(1.0, 100)
     subset = seen(law).guess().success
     assert (design, grr, subset) == pytest.approx((0.0236, 0.0267, 0.0186), abs=5e-5)
@@ -149,7 +151,8 @@ def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(law):
     def estimated(report):
         counter = law.counter()
         counter.add(np.ascontiguousarray(report[None]))
-        return law.estimate(counter.sums()).values
+        estimates = law.estimate(counter.sums())
+        return estimates.values
 
     moved = np.array([estimated(report) for report in np.unique(reports, axis=0)])
     beliefs = []
@@ -161,7 +164,8 @@ def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(law):
 def test_the_weight_of_a_set_is_as_many_times_larger():
     single = rappor(1.0, 4)
     single_reach = seen(single).reach
-    three = seen(padded(single, 3)).reach
+    mechanism = padded(single, 3)
+    three = seen(mechanism).reach
     assert three == pytest.approx(3 * single_reach)
 
 

@@ -116,7 +116,8 @@ def test_choices_by_kind():
         (100_000, True),
         (100_001, False),
     ):
-        question = Categorical("q", (Level("all", 1.0, item_count=count),))
+        level = Level("all", 1.0, item_count=count)
+        question = Categorical("q", (level,))
         assert ("grr" in choices(question)) == plain
         assert ("subset-design" in choices(question)) == (count > 1)
     asked = Categorical("q", levels, rule=((0.5,),))
@@ -159,7 +160,8 @@ def test_targets_are_the_designs(question):
     assert budgets.reached[0] == pytest.approx(0.01, rel=1e-4)
     assert budgets.reached[0] <= 0.01  # there and back
     assert budgets.option.value == pytest.approx(100, rel=1e-4)
-    opt0 = smallest_budgets(policy, 1_000_000, Target(error=0.01))
+    target = Target(error=0.01)
+    opt0 = smallest_budgets(policy, 1_000_000, target)
     assert budgets.scale < 0.9 * opt0.scale
 
 
@@ -236,7 +238,8 @@ def test_a_split_says_whose_errors_its_shares_are_planned_with():
         Categorical("a", LEVELS, mechanism="grr"),
         Categorical("b", LEVELS, mechanism="opt0"),
     )
-    plan = plan_survey(Survey("s", 10_000, both))
+    survey = Survey("s", 10_000, both)
+    plan = plan_survey(survey)
     sentence = said.shares_sentence(plan, plan.allocation)
     assert "if 'a' had IDUE opt0, whose errors they are planned with" in sentence
     tables_alone = plan.survey.replacing(
@@ -310,7 +313,9 @@ def test_the_curve_of_one_level_moves_what_reports_say_for_it_and_not_against_it
             Level("common", 2.0, ("c", "d")),
         )
         asked = Categorical("q", levels, "one-sided", mechanism="opt0")
-        return plan_survey(Survey("s", 1000, (asked,))).questions[0]
+        survey = Survey("s", 1000, (asked,))
+        plan = plan_survey(survey)
+        return plan.questions[0]
 
     curve = budget_curve(one_sided(1.0), np.array([0.5, 1.0, 2.0]), "severe")
     anew = [one_sided(epsilon).total_error / 1000 for epsilon in (0.5, 1.0, 2.0)]

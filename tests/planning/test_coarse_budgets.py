@@ -27,7 +27,8 @@ PARTS = (
 
 
 def planned(*questions):
-    plan = plan_survey(Survey("s", PEOPLE, questions))
+    survey = Survey("s", PEOPLE, questions)
+    plan = plan_survey(survey)
     return plan.questions[-1]
 
 
@@ -115,5 +116,6 @@ def test_of_the_mean_of_a_number(mechanism, epsilon, refusing):
     plan = planned(asked)
     people = np.full(PEOPLE, 0.5)
     people[:refusing] = np.nan
-    error = plan.law.variance(people).mean ** 0.5
+    variance = plan.law.variance(people)
+    error = variance.mean**0.5
     assert plan.total_error == pytest.approx(error, rel=5e-7)

@@ -171,17 +171,20 @@ def test_a_question_is_planned_as_the_cells_for_its_people_and_budget():
     assert cells.ordered[-1] == "no answer"
     assert cells.reason.startswith(f"{len(cells.ordered) - 1} cells: ")
     assert cells.reason.endswith("Planned for 18,000 people who have a number.")
-    few = with_cells(Survey("s", 500, (AGE,))).questions[0]
+    survey = with_cells(Survey("s", 500, (AGE,)))
+    few = survey.questions[0]
     assert len(few.ordered) < len(cells.ordered)
     nobody_refuses = AGE.replacing(refusals=0.0, cells=5)
-    (sure,) = with_cells(Survey("s", 500, (nobody_refuses,))).questions
+    survey = with_cells(Survey("s", 500, (nobody_refuses,)))
+    (sure,) = survey.questions
     assert sure.ordered[-1] == "64 to 80"
 
 
 def test_a_share_of_the_budget_has_fewer_cells():
     survey = Survey("s", PEOPLE, (AGE,))
     (alone,) = with_cells(survey).questions
-    both = with_cells(Survey("s", PEOPLE, (AGE, AGE.replacing(name="years"))))
+    survey = Survey("s", PEOPLE, (AGE, AGE.replacing(name="years")))
+    both = with_cells(survey)
     for cells in both.questions:
         assert len(cells.ordered) < len(alone.ordered)
 
@@ -245,7 +248,8 @@ def test_results_say_quartiles_in_the_unit_of_the_number(answers):
     law = law_of_cells(AGE.replacing(cells=4))
     people = np.bincount((answers // 20).astype(int), minlength=5)
     rng = np.random.default_rng(4)
-    rows = law.rows([law.draw_aggregate(people, rng)], 0.95)
+    reports = law.draw_aggregate(people, rng)
+    rows = law.rows([reports], 0.95)
     assert rows.answers[:4] == ["up to 20", "up to 40", "up to 60", "0 to 20"]
     median = rows.answers.index("median")
     assert abs(rows["estimate"][median] - np.median(answers)) < 2
@@ -263,7 +267,8 @@ def test_files_have_quartiles_and_the_smoothed_curve_of_all_and_of_each_group(an
     groups = {}
     for name, ages in (("older", answers), ("younger", np.maximum(answers - 20, 0))):
         people = np.bincount((ages // 10).astype(int), minlength=8)
-        groups[name] = {("age", None): law.draw_aggregate(people, rng)}
+        reports = law.draw_aggregate(people, rng)
+        groups[name] = {("age", None): reports}
     table = estimates_table(
         parameters, groups["older"], grouped=("part", groups)
     ).to_pandas()
@@ -303,7 +308,8 @@ def test_a_picture_of_results_has_both_curves(answers):
     (law,) = parameters.questions
     people = np.bincount((answers // 20).astype(int), minlength=4)
     rng = np.random.default_rng(4)
-    sums = {("age", None): law.draw_aggregate(people, rng)}
+    reports = law.draw_aggregate(people, rng)
+    sums = {("age", None): reports}
     table = estimates_table(parameters, sums)
     blocks = result_blocks(parameters, Collection({}, (), (), 0), table, 0.95)
     (figure,) = [block for block in blocks if getattr(block, "key", "") == "curve age"]

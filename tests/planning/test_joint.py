@@ -91,7 +91,8 @@ def test_people_who_see_an_association():
     """V is phi over the root of the fewer answers less 1: at a phi of 0.1, 33,483.1 and 8,692.6."""
     plan = planned(alike("a", 2), alike("b", 2))
     five = plan.questions[0].fact(Related)
-    two = planned(alike("a", 1, 2), alike("b", 1, 2)).questions[0].fact(Related)
+    plan = planned(alike("a", 1, 2), alike("b", 1, 2))
+    two = plan.questions[0].fact(Related)
     assert five.people["a", "b"] == pytest.approx(33483.1 / 4, abs=1)
     assert two.people["a", "b"] == 8693
 
@@ -113,7 +114,8 @@ def test_cells_are_pairs_of_answers_at_the_smaller_budget():
     )
     level = Level("z", 1.5, ("r", "s"), against=2)
     second = Categorical("b", (level,), "one-sided")
-    survey = Survey("s", 10, (first, second, Joint("both", ("a", "b"))))
+    joint = Joint("both", ("a", "b"))
+    survey = Survey("s", 10, (first, second, joint))
     (both,) = survey.questions
     assert both.ordered == ("p / r", "p / s", "q / r", "q / s")
     assert both.policy.names == ("x / z", "y / z")
@@ -121,7 +123,8 @@ def test_cells_are_pairs_of_answers_at_the_smaller_budget():
     assert both.policy.against.tolist() == [2, 2]
     joint = Joint("both", ("a", "b"))
     asked = (first, second, joint, alike("c", 1))
-    plan = plan_survey(Survey("s", 1000, asked))
+    survey = Survey("s", 1000, asked)
+    plan = plan_survey(survey)
     spent = plan.questions[0]
     expected = 2 * spent.part.share
     assert spent.deployed.policy.against == pytest.approx(expected)
@@ -171,7 +174,8 @@ def test_it_spends_what_its_parts_have():
     again = Ledger().after(
         planned(diagnosis(), smokes(0.5)).collection(datetime.date(2026, 1, 1))
     )
-    (left,) = planned(diagnosis(), smokes(2.0), ledger=again).questions
+    plan = planned(diagnosis(), smokes(2.0), ledger=again)
+    (left,) = plan.questions
     # Reports of those with the same answer on smoking may say 2 x 0.5 of the diagnosis.
     expected = log(4) - 1.0
     assert left.spending[0].left == pytest.approx(expected)

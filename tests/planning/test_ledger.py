@@ -75,7 +75,8 @@ def test_what_is_left_keeps_every_pair_under_each_rule():
         .after(average)
         .left(PrivacyPolicy([1.0, 2.0], [1, 4], "avg", ["A", "B"]))
     )
-    assert kept.bounds().tolist() == [[0.5, 1.25], [1.25, 2.0]]
+    bounds = kept.bounds()
+    assert bounds.tolist() == [[0.5, 1.25], [1.25, 2.0]]
     matrix = LedgerEntry(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
     graph = PrivacyPolicy([1.0, 1.0], [1, 4], [[1, np.inf], [np.inf, 2]], ["A", "B"])
     assert Ledger().after(matrix).left(graph).bounds().tolist() == [
@@ -128,7 +129,8 @@ def test_both_budgets_of_a_one_sided_survey_add_up():
         spent(severe=0.5),
     ):  # of one level a report says as much for as against
         alone = PrivacyPolicy([2.0], [3], "one-sided", ["severe"], [1.0])
-        assert Ledger().after(entry).left(alone).bounds().tolist() == [[0.5]]
+        bounds = Ledger().after(entry).left(alone).bounds()
+        assert bounds.tolist() == [[0.5]]
 
 
 def test_nothing_left_and_mixed_rules_are_refused():
@@ -166,7 +168,8 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
         past = Ledger().after(entry)
         for asked in ("min", "avg", [[2.0]]):
             policy = PrivacyPolicy([2.0], [3], asked, ["A"])
-            assert past.left(policy).bounds().tolist() == [[1.5]]
+            bounds = past.left(policy).bounds()
+            assert bounds.tolist() == [[1.5]]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +186,8 @@ def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
 )
 def test_bad_files_are_refused(tmp_path, change):
     path = tmp_path / "ledger.json"
-    path.write_text(json.dumps(Ledger().model_dump() | change))
+    text = json.dumps(Ledger().model_dump() | change)
+    path.write_text(text)
     with refused(kind=FileError):
         read_ledger(path)
 
@@ -207,7 +211,8 @@ def test_the_ledger_that_a_survey_names_counts_wherever_it_is_planned(tmp_path):
     assert "all budgets are left" in shown(
         "plan", file
     )  # nor is a misspelt name passed over
-    first = plan_survey(survey("first", epsilon=0.4)).collection(DAY)
+    plan = plan_survey(survey("first", epsilon=0.4))
+    first = plan.collection(DAY)
     record_collection(ledger, unspent.ledger, first)
     assert "all budgets are left" not in shown("plan", file)
     plan = plan_survey(file)
@@ -220,7 +225,8 @@ def test_the_ledger_that_a_survey_names_counts_wherever_it_is_planned(tmp_path):
     words = ["--data", data, "--question", "now", "--repeats", 2, "--json"]
     printed = shown("simulate", file, *words)
     tried = json.loads(printed)
-    alike = json.loads(shown("simulate", left, *words))
+    printed = shown("simulate", left, *words)
+    alike = json.loads(printed)
     predicted = [mechanism["predicted"] for mechanism in tried["mechanisms"]]
     assert predicted == pytest.approx(
         [mechanism["predicted"] for mechanism in alike["mechanisms"]], rel=1e-6

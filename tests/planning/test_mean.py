@@ -75,7 +75,8 @@ def test_no_answers_have_a_larger_error_than_the_least_favourable(epsilon, missi
     """BiSample-MD divides by the estimated answer rate: also where everybody answers, and more
     where many refuse. A channel made for five means has its least favourable answers elsewhere."""
     plan = planned(epsilon=epsilon, mechanism="bisample-md", refusals=missing)
-    channel = mean_channel(plan.option("channel").law)
+    option = plan.option("channel")
+    channel = mean_channel(option.law)
     for law, stated in (
         (plan.mechanism, plan.total_error),
         (channel, plan.option("channel").error),
@@ -190,7 +191,8 @@ def test_what_the_solver_cannot_prove_is_not_planned(monkeypatch):
     monkeypatch.setattr(channels, "best_channel", refusing(most_points=5))
     assert best_for(model, 3.0).policy.size == 6
     monkeypatch.setattr(channels, "best_channel", refusing(nats=6.0))
-    assert best_for(model, 30.0).policy.bounds().max() == 6.0
+    bounds = best_for(model, 30.0).policy.bounds()
+    assert bounds.max() == 6.0
     monkeypatch.setattr(channels, "best_channel", refusing(nats=0.5))
     forget()
     with refused("It stopped early", kind=ConvergenceError):
@@ -375,7 +377,8 @@ class TestPredictionAgainstSimulation:
             ]
             reports = (rng.random((users, 1)) > cells).sum(axis=1)
             counts = np.bincount(reports, minlength=mechanism.shape.cells)
-            estimates = mechanism.estimate(Aggregate(users, counts))
+            counted = Aggregate(users, counts)
+            estimates = mechanism.estimate(counted)
             rate = PREFERENCES.answer_rate(epsilon)
             errors[i] = (
                 (estimates.mean.value or 0) - 0.5,
@@ -498,7 +501,8 @@ class TestBestBudget:
         wide = AnswerRateModel(PREFERENCES, USERS, domain, mean=75)
         expected = model(0.5).best().epsilon
         assert wide.best().epsilon == pytest.approx(expected, rel=1e-6)
-        assert wide.best().rmse == pytest.approx(50 * model(0.5).best().rmse, rel=1e-9)
+        expected = 50 * model(0.5).best().rmse
+        assert wide.best().rmse == pytest.approx(expected, rel=1e-9)
 
 
 CURVED = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0.3)

@@ -114,7 +114,8 @@ def test_response_has_its_closed_form(planned):
     values = steps @ np.linalg.inv(matrix).T
     variances = (values**2) @ matrix.T - steps  # steps are 0 or 1
     expected = np.sqrt(USERS * variances.sum(axis=0).max())
-    assert planned.option("grr").error == pytest.approx(expected, rel=1e-6)
+    option = planned.option("grr")
+    assert option.error == pytest.approx(expected, rel=1e-6)
 
 
 def test_what_is_said(planned):
@@ -139,7 +140,8 @@ def test_counts_are_planned_as_by_the_solver_of_designs(weighed):
     (planned,) = weighed.questions
     policy = PrivacyPolicy([1.0, 2.0], [2, 2])
     weights = Objective(weights=[3.0, 1.0])
-    best = best_design(policy, weights).value(weights)
+    design = best_design(policy, weights)
+    best = design.value(weights)
     expected = np.sqrt(USERS * best)
     assert planned.total_error == pytest.approx(expected, rel=1e-4)
     plain = plan_survey(
@@ -310,7 +312,8 @@ def test_an_answer_outside_the_order_is_judged_the_same_whichever_way_the_order_
 def test_an_answer_outside_the_order_has_a_budget_a_weight_and_a_share_of_its_own():
     survey = Survey("s", USERS, (OUTSIDE,))
     plan = plan_survey(survey).questions[0]
-    assert plan.option("channel").law.certificate.relative_gap < 1e-4
+    option = plan.option("channel")
+    assert option.law.certificate.relative_gap < 1e-4
     assert plan.law.document()["no_answer"] is True
     assert "for 4 ordered answers and '?'" in kinds.words(plan).report(plan)[0]
     weighty = (*LEVELS, NONE.replacing(importance=50.0))

@@ -64,7 +64,8 @@ def test_the_view_is_that_of_the_deployed_mechanism(mechanism):
 def test_means_and_many_levels():
     many = tuple(Level(f"l{i}", 1.0 + i / 10, item_count=2) for i in range(3))
     number = Numeric("m", 0, 10, epsilon=1.5, mechanism="bisample-md")
-    plan = planned(number, Categorical("q", many))
+    asked = Categorical("q", many)
+    plan = planned(number, asked)
     first, second = plan.outsiders().questions
     assert first.shuffled.names == ("0", "10", "no answer")
     share = plan.questions[0].part.share * 1.5
@@ -78,7 +79,8 @@ def test_means_and_many_levels():
         for question in together.questions
     )
     apart = replace(together, asked=1)
-    assert apart.epsilon == max(first.shuffled.epsilon, second.shuffled.epsilon)
+    expected = max(first.shuffled.epsilon, second.shuffled.epsilon)
+    assert apart.epsilon == expected
     assert together_sentence(apart)
 
 

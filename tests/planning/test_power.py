@@ -155,7 +155,8 @@ def test_a_missed_difference_has_budgets_that_meet_it():
     (answer,) = plan.targets
     assert answer.budgets is None  # of a mechanism that is not searched
     keys = FORCED | {"mechanism": "opt0"}
-    (answer,) = planned(0.2, 0.25, people=3000, **keys).questions[0].targets
+    plan = planned(0.2, 0.25, people=3000, **keys)
+    (answer,) = plan.questions[0].targets
     assert not answer.met
     assert answer.budgets.possible
     assert answer.budgets.reached[0] == pytest.approx(0.05, rel=1e-6)
@@ -174,7 +175,8 @@ def test_a_plan_says_the_power_and_the_people():
 
 
 def test_a_survey_file_states_a_difference():
-    survey = planned(0.2, 0.3, **FORCED).survey
+    plan = planned(0.2, 0.3, **FORCED)
+    survey = plan.survey
     text = survey_text(survey)
     assert 'between = "region"' in text
     assert survey_from_text(text) == survey

@@ -104,15 +104,18 @@ def test_ways_of_asking_again_of_a_planned_question():
     assert errors["asked one time"].each == pytest.approx(359.95348518, rel=1e-7)
     assert errors["L-OSUE"].each == pytest.approx(1568.08, abs=0.005)
     assert bound == pytest.approx(1917.5121, rel=1e-4)
-    ways, bound = planned({"count": 12, "changes": 1, "times_open": True}).ways()
+    plan = planned({"count": 12, "changes": 1, "times_open": True})
+    ways, bound = plan.ways()
     assert ways[0].name == "one report of one value"
     assert 0.98 * ways[0].each < bound < ways[0].each
-    ways, bound = planned({"count": 12}).ways()
+    plan = planned({"count": 12})
+    ways, bound = plan.ways()
     assert bound == pytest.approx(4330.3005, rel=1e-4)
     assert all(
         "value" not in scheme.name for scheme in ways
     )  # there is no number of changes
-    ways, bound = planned({"count": 12, "changes": "never"}).ways()
+    plan = planned({"count": 12, "changes": "never"})
+    ways, bound = plan.ways()
     assert ways[0].each == pytest.approx(359.95348518, rel=1e-7)
     assert bound <= ways[0].each
 
@@ -148,7 +151,8 @@ def test_every_figure_is_of_a_round_and_says_of_what_else():
     s = 11 / 12
     expected = 4 * (v + s) - s
     assert once.total_error**2 / 5000 == pytest.approx(expected)
-    assert value.total_error**2 / 5000 == pytest.approx(2 * (v + 1) - 1)
+    expected = 2 * (v + 1) - 1
+    assert value.total_error**2 / 5000 == pytest.approx(expected)
     rare = [plan.fact(ByLevel).standard_errors[0] ** 2 for plan in (once, value, alone)]
     assert rare == pytest.approx([4 * rare[2], 2 * rare[2], rare[2]])
     rows = {row.what: row for row in compare_plans(*plans[:2])}
@@ -156,7 +160,8 @@ def test_every_figure_is_of_a_round_and_says_of_what_else():
     assert rows["change between rounds, %"].second == 0
     anew = rows["average over rounds, answers drawn anew, %"].first
     both = rows["average over rounds, %"].first, anew
-    assert np.square(both) * 5000 == pytest.approx(1e4 * np.array([v, v + 0.75 * s]))
+    expected = 1e4 * np.array([v, v + 0.75 * s])
+    assert np.square(both) * 5000 == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("about", [{"importance": 0.001}, {"prior": 1.0}])
@@ -169,12 +174,14 @@ def test_a_bound_is_of_the_objective(about):
     question = Categorical("q", levels, rounds={"count": 12})
     survey = Survey("s", 1000, (question,))
     plan = plan_survey(survey)
-    ways, bound = plan.question("q").ways()
+    question = plan.question("q")
+    ways, bound = question.ways()
     assert 0.7 * ways[0].each < bound < ways[0].each
 
 
 def test_a_ledger_takes_all_rounds_for_one_collection():
-    question = planned({"count": 12, "changes": 2, "times_open": True}).question
+    plan = planned({"count": 12, "changes": 2, "times_open": True})
+    question = plan.question
     survey = Survey("s", 1000, (question,))
     plan = plan_survey(survey)
     entry = plan.collection(date(2026, 3, 1))
@@ -223,7 +230,8 @@ def squared_average_error(plan, answers, rng):
         users = sum(part.users for part in parts)
         counts = sum(part.counts for part in parts)
         counted = Aggregate(users, counts)
-        estimated = estimated + law.shape.estimate(counted).values
+        estimates = law.shape.estimate(counted)
+        estimated = estimated + estimates.values
     truth = np.mean([np.bincount(epoch, minlength=4) for epoch in answers], axis=0)
     # Of two values one is reported, so that counts are doubled; and the mean is of two epochs.
     return float(np.square(estimated - truth).sum()) / people

@@ -156,7 +156,8 @@ def test_nothing_is_written_without_the_acknowledgement(relies_on):
 @pytest.mark.parametrize("relies_on", sorted(ACKNOWLEDGEMENTS))
 def test_what_a_file_states(relies_on):
     plan = planned(relies_on=relies_on, acknowledged=ACKNOWLEDGEMENTS[relies_on])
-    guarantee = json.loads(json.dumps(plan.guarantee(), allow_nan=False))
+    text = json.dumps(plan.guarantee(), allow_nan=False)
+    guarantee = json.loads(text)
     assert guarantee["relies_on"] == relies_on
     assert guarantee["linkable_epsilon"] == "infinite"
     assert plan.round_two_epsilon <= guarantee["round_two_epsilon"]

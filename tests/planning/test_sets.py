@@ -47,7 +47,8 @@ def exact_mse(sets, length):
     """Bias and variance of these very sets, from the mechanism, per user."""
     mechanism = padded(unary(solve(POLICY)), length)
     bias2 = np.square(mechanism.bias(sets)).sum()
-    return (bias2 + mechanism.variance(sets).sum()) / sets.users
+    variance = mechanism.variance(sets)
+    return (bias2 + variance.sum()) / sets.users
 
 
 def test_a_pilot_predicts_without_bias():
@@ -70,7 +71,8 @@ def test_a_pilot_predicts_without_bias():
 
 
 def test_all_people_as_their_own_pilot():
-    sets = random_sets(np.random.default_rng(2))
+    rng = np.random.default_rng(2)
+    sets = random_sets(rng)
     plan = plan_padding(solve(POLICY), sets.users, PilotSets(sets, LEVELS))
     n = sets.users
     for length in plan.lengths.tolist():
@@ -130,7 +132,8 @@ def test_the_error_is_that_of_collections_drawn():
         sets = ItemSets.of(
             [row[:size] for row, size in zip(mixed, sizes, strict=True)], 30
         )
-        estimate = plan.mechanism.estimate(plan.mechanism.draw_aggregate(sets, rng))
+        reports = plan.mechanism.draw_aggregate(sets, rng)
+        estimate = plan.mechanism.estimate(reports)
         errors.append(np.square(estimate.values - sets.counts()).sum())
     mean = np.mean(errors)
     error = np.std(errors) / math.sqrt(len(errors))
@@ -155,7 +158,8 @@ def test_the_length_is_the_best_of_all(users):
         )
     expected = 1 + int(np.argmin(errors))
     assert plan.length == expected
-    assert plan.mse == pytest.approx(np.array(errors))
+    expected = np.array(errors)
+    assert plan.mse == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -251,7 +255,8 @@ def test_the_gap_is_to_the_bound_for_such_sets():
 def test_any_rule_has_its_smallest_budget(rule):
     plan = planned(padding_length=3, rule=rule)
     assert plan.deployed.mechanism == "set-design"
-    least = float(plan.deployed.policy.bounds().min())
+    bounds = plan.deployed.policy.bounds()
+    least = float(bounds.min())
     assert plan.fact(SetPromises).epsilon == pytest.approx(least)
     assert plan.mechanism.shape.largest() <= least
     assert {option.name for option in plan.all_options if option.refused} >= {"opt0"}

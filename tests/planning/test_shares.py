@@ -114,7 +114,8 @@ def on_grid(curves):
 
 @pytest.mark.parametrize("seed", range(tries(3, 10)))
 def test_never_worse_than_a_fine_grid_of_shares(seed):
-    curves = random_curves(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    curves = random_curves(rng)
     allocation = allocate(curves)
     grid = on_grid(curves)
     assert allocation.value <= grid * (1 + 1e-12)
@@ -195,7 +196,8 @@ def test_designs_are_shared_with_a_gap_that_is_said(split):
     assert split.errors.tolist() == expected
     design = best_design(scaled(TOY, split.shares[0]))
     assert toy.squared == pytest.approx(design.worst_case_mse, rel=1e-5)
-    assert split.relative_gap == pytest.approx(split.value / split.lower_bound - 1)
+    expected = split.value / split.lower_bound - 1
+    assert split.relative_gap == pytest.approx(expected)
     assert 0 < split.relative_gap < 0.025
 
 
@@ -289,7 +291,8 @@ def test_large_budgets_of_counts_and_numbers_are_shared():
         Numeric("age", lower=13, upper=65, epsilon=12),
         Numeric("score", lower=3, upper=36, epsilon=12),
     )
-    plan = plan_survey(Survey("s", 700, questions))
+    survey = Survey("s", 700, questions)
+    plan = plan_survey(survey)
     split = plan.allocation
     assert split.relative_gap < 1e-4
     assert split.shares.sum() == pytest.approx(1)

@@ -77,7 +77,8 @@ def test_relaxing_leaves_out_what_it_must():
     policy = PrivacyPolicy([1.0, 2.0], [1, 1])
     plain = choice_curve("q", policy, mechanism="oue")
     assert relaxations(plain, plain.at()) == ()
-    full = choice_curve("q", PrivacyPolicy([49.95, 10.0], [3, 3], rule="avg"))
+    policy = PrivacyPolicy([49.95, 10.0], [3, 3], rule="avg")
+    full = choice_curve("q", policy)
     assert [relaxation.level for relaxation in relaxations(full, full.at())] == [
         "level 2"
     ]
@@ -145,7 +146,8 @@ def test_no_budget_is_proposed_that_buys_nothing():
     table = solve(scaled(policy, answer.scale))
     limit = table.saturation_epsilon
     assert answer.policy.epsilons[2] == pytest.approx(limit, rel=1e-9)
-    left = np.sqrt(solve(answer.policy).worst_case_mse / 10**6)
+    table = solve(answer.policy)
+    left = np.sqrt(table.worst_case_mse / 10**6)
     assert (
         left
         == pytest.approx(answer.reached[0], rel=1e-9)
@@ -365,7 +367,8 @@ def test_budgets_of_a_ledger_count_in_the_file():
     ledger = Ledger(collections=[spent])
     survey = Survey("s", 10_000, (asked,))
     plan = plan_survey(survey, ledger)
-    (missed,) = plan.question("q").targets
+    question = plan.question("q")
+    (missed,) = question.targets
     (written,) = missed.in_file
     expected = 1.0 + missed.budgets.policy.epsilons[0]
     assert written.epsilon == pytest.approx(expected)
@@ -379,7 +382,8 @@ def test_budgets_of_a_joint_question_are_those_of_its_parts():
     )
     joint = Joint("both", ("a", "b"), targets=total(0.03))
     survey = Survey("s", 10_000, (*parts, joint))
-    (missed,) = plan_survey(survey).question("both").targets
+    question = plan_survey(survey).question("both")
+    (missed,) = question.targets
     rows = [(row.question, row.level) for row in missed.in_file]
     assert rows == [("a", "severe"), ("a", "usual"), ("b", "any")]
     written = in_file(missed)
@@ -388,7 +392,8 @@ def test_budgets_of_a_joint_question_are_those_of_its_parts():
         new = [level.replacing(epsilon=written[level.name]) for level in part.levels]
         raised.append(part.replacing(levels=tuple(new)))
     again = plan_survey(survey.replacing(questions=(*raised, joint)))
-    assert again.question("both").targets[0].reached == pytest.approx(0.03, rel=2e-3)
+    question = again.question("both")
+    assert question.targets[0].reached == pytest.approx(0.03, rel=2e-3)
 
 
 def test_a_relaxation_is_what_the_survey_file_gains_where_budgets_are_shared():

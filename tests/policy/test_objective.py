@@ -25,7 +25,8 @@ def test_worst_case_is_the_worst_of_all_count_vectors(seed):
     ):  # everybody holds an item of level k: the corners are the worst
         per_item = np.repeat(weights * noise, policy.item_counts)
         totals.append(per_item.sum() + weights[k] * signal[k])
-    chosen = Objective(weights=weights).coefficients(policy)
+    objective = Objective(weights=weights)
+    chosen = objective.coefficients(policy)
     assert chosen.evaluate(noise, signal) == pytest.approx(max(totals), rel=1e-12)
     plain = Objective().coefficients(policy).evaluate(noise, signal)
     shares = rng.dirichlet(np.ones(policy.size))

@@ -50,9 +50,12 @@ def test_a_rule_of_ones_own_is_solved_between_min_and_avg():
     assert table.certificate.relative_gap < 1e-9
     policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], "avg")
     low = solve(policy)
-    high = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], "min"))
+    policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], "min")
+    high = solve(policy)
     assert low.worst_case_mse < table.worst_case_mse < high.worst_case_mse
-    same = solve(PrivacyPolicy(POLICY.epsilons, POLICY.item_counts, POLICY.bounds()))
+    bounds = POLICY.bounds()
+    policy = PrivacyPolicy(POLICY.epsilons, POLICY.item_counts, bounds)
+    same = solve(policy)
     assert table.worst_case_mse == pytest.approx(same.worst_case_mse, rel=1e-9)
     for model in ("opt1", "opt2"):
         assert solve(POLICY, model).certificate.relative_gap < 1e-6
@@ -79,7 +82,8 @@ def test_a_rule_of_ones_own_is_planned():
     asked = choice_curve("q", POLICY)
     assert relaxations(asked, asked.at())
     expected = 2 * POLICY.bounds()
-    assert scaled(POLICY, 2.0).bounds() == pytest.approx(expected)
+    bounds = scaled(POLICY, 2.0).bounds()
+    assert bounds == pytest.approx(expected)
     assert relaxed(POLICY, 0, 0.5).epsilons.tolist() == [1.5, 1.2, 2.0]
 
 
@@ -117,7 +121,8 @@ def test_fast_answers_are_the_general_ones(rule_name, seed):
 def test_shares_are_slopes_of_the_pair_budgets(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule)
-    i, j = np.nonzero(np.isfinite(policy.bounds()))
+    bounds = policy.bounds()
+    i, j = np.nonzero(np.isfinite(bounds))
     first, second = policy.rule.shares(policy.epsilons, i, j)
     level = int(rng.integers(policy.size))
     h = 1e-7
@@ -139,7 +144,8 @@ def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
     demanded = []
     for i in range(policy.size):
         demanded.append([levels.demanded(i, j) for j in range(policy.size)])
-    np.testing.assert_array_equal(demanded, policy.bounds())
+    bounds = policy.bounds()
+    np.testing.assert_array_equal(demanded, bounds)
     assert levels.least_demanded() == crowded.smallest_pair
     assert rule_of(plain, policy.size, policy.against) == policy.rule
 
@@ -159,9 +165,8 @@ def test_a_matrix_is_changed_as_a_whole():
     assert not policy.rule.by_level
     with refused("scale"):
         scaled(policy, np.array([1.0, 2.0]))
-    assert policy.rule.without(np.array([0.5, 1.0])) == rule_of(
-        [[math.inf, 1.0], [1.0, 2.0]], 2
-    )
+    expected = rule_of([[math.inf, 1.0], [1.0, 2.0]], 2)
+    assert policy.rule.without(np.array([0.5, 1.0])) == expected
 
 
 def test_changes_keep_what_is_not_changed():

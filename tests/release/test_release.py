@@ -172,17 +172,20 @@ def test_rivals_of_one_sided_budgets_are_as_published(monkeypatch):
     law, estimator = rivals.high_low_law(e, s, n)
     expected = np.ones(s + n)
     assert law.sum(axis=1) == pytest.approx(expected)
-    assert law @ estimator.T == pytest.approx(np.eye(s + n), abs=1e-12)
+    expected = np.eye(s + n)
+    assert law @ estimator.T == pytest.approx(expected, abs=1e-12)
     sent = law[
         :, law[:s].max(axis=0) > 0
     ]  # what sensitive answers send, everybody does
-    assert (sent[:s].max(axis=0) / sent.min(axis=0)).max() == pytest.approx(np.exp(e))
+    expected = np.exp(e)
+    assert (sent[:s].max(axis=0) / sent.min(axis=0)).max() == pytest.approx(expected)
     kept = np.vstack([np.eye(s) * np.expm1(e) + 1, np.ones((n, s))]) / (s + np.expm1(e))
     law = np.hstack(
         [kept, np.vstack([np.zeros((s, n)), np.eye(n)]) * (1 - kept[-1].sum())]
     )
     squares = np.square(np.linalg.inv(law)).sum(axis=1)
-    assert rivals.urr(e, s) == pytest.approx((law @ squares).max() - 1)
+    expected = (law @ squares).max() - 1
+    assert rivals.urr(e, s) == pytest.approx(expected)
     assert rivals.two_levels().met
 
 

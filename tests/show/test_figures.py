@@ -74,13 +74,16 @@ def test_curves_have_the_errors_of_the_plan():
     here, flat, missing, *_ = error_figure(rates).lines
     best = rates.best
     assert here.x[0] == 2.0
-    assert flat.x == [best.flat_lower, best.flat_upper]
+    expected = [best.flat_lower, best.flat_upper]
+    assert flat.x == expected
     total = rates.rmse(rates.curve.epsilon, noise=False)
     noise = rates.rmse(rates.curve.epsilon, noise=True)
-    assert total.tolist() == rates.curve.mean_rmse.tolist()
+    expected = rates.curve.mean_rmse.tolist()
+    assert total.tolist() == expected
     assert (noise < total).all()
     small = rates.curve.mean_rmse < 30 * rates.best.rmse
-    assert missing.values[small].tolist() == rates.curve.mean_rmse[small].tolist()
+    expected = rates.curve.mean_rmse[small].tolist()
+    assert missing.values[small].tolist() == expected
     with refused("plan"):
         chart(7)
 
@@ -195,7 +198,8 @@ def test_more_decoys_say_less():
 
 
 def test_rounds_are_drawn_at_the_plans_own():
-    plan = plan_survey(load_survey(ROOT / "examples" / "waves.toml"))
+    survey = load_survey(ROOT / "examples" / "waves.toml")
+    plan = plan_survey(survey)
     waves = plan.questions[0]
     rounds, average, _, here = rounds_figure(waves.part, waves.planned).lines
     assert here.x[0] == 4

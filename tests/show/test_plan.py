@@ -452,7 +452,8 @@ def test_the_better_design_is_named():
         ("split", "splits the budgets instead."),
         ("one-each", "does so."),
     ):
-        planned = plan_survey(survey_from_text(text.replace('"split"', f'"{design}"')))
+        survey = survey_from_text(text.replace('"split"', f'"{design}"'))
+        planned = plan_survey(survey)
         said = sentences(plan_blocks(planned))
         assert said[0].endswith(end)
         assert (
@@ -690,6 +691,7 @@ def test_an_answer_that_no_report_has_on_its_high_side_is_explained():
         ' {name = "high", epsilon = 3, item_count = 5}]\n'
     )
     explained = "An answer with a = b = 0 is on the low side in every report"
-    assert explained in str(question_blocks(question(alone)))
+    blocks = question_blocks(question(alone))
+    assert explained in str(blocks)
     blocks = question_blocks(question(f"level = {LEVELS}\n"))
     assert explained not in str(blocks)

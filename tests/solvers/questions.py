@@ -38,14 +38,16 @@ def random_question(rng, m=4, p=2, k=3):
 
 def rays_of(policy):
     """Logarithms of every extreme ray of symbols, by the walk."""
-    written = PrivacyPolicy(policy.epsilons, policy.item_counts, policy.bounds())
+    bounds = policy.bounds()
+    written = PrivacyPolicy(policy.epsilons, policy.item_counts, bounds)
     return windows_of(written, np.arange(policy.size)).low
 
 
 def pairs_of(policy):
     """Pair budgets of all items, the same item's infinite, and each item's level."""
     level = np.repeat(np.arange(policy.size), policy.item_counts)
-    budgets = policy.bounds()[np.ix_(level, level)].copy()
+    bounds = policy.bounds()
+    budgets = bounds[np.ix_(level, level)].copy()
     np.fill_diagonal(budgets, np.inf)
     return budgets, level
 

@@ -70,11 +70,14 @@ def test_saturation_budget_buys_nothing_beyond():
     free = solve(policy)
     mark = free.saturation_epsilon
     assert 1.0 < mark <= 2.0  # lemma 1: never above twice the smallest budget
-    at_mark = solve(PrivacyPolicy([1.0, mark], [3, 30]))
+    policy = PrivacyPolicy([1.0, mark], [3, 30])
+    at_mark = solve(policy)
     np.testing.assert_allclose(at_mark.a, free.a, rtol=1e-7)
-    below = solve(PrivacyPolicy([1.0, 0.9 * mark], [3, 30]))
+    policy = PrivacyPolicy([1.0, 0.9 * mark], [3, 30])
+    below = solve(policy)
     assert below.worst_case_mse > free.worst_case_mse * 1.001
-    table = solve(PrivacyPolicy([1.0, 8.0], [3, 30], "avg"))
+    policy = PrivacyPolicy([1.0, 8.0], [3, 30], "avg")
+    table = solve(policy)
     assert table.saturation_epsilon is None
 
 
@@ -147,7 +150,8 @@ def test_levels_of_one_group_have_their_own_errors():
     second = 6 * other[0, 0] + 5 * own_variance[0]
     expected = max(first, second)
     assert design.objective_value == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own_variance[0])
+    expected = 2 * other[0, 0] + own_variance[0]
+    np.testing.assert_allclose(design.level_errors, expected)
 
 
 KEEP = 0.75
@@ -171,11 +175,13 @@ def test_error_of_randomised_response():
     expected = [noise, noise + 0.25]
     assert channel.errors == pytest.approx(expected)
     assert channel.worst_error == pytest.approx(noise + 0.25)
-    assert channel.covariance([0.2, 0.8]) == pytest.approx(np.array([[noise]]))
+    expected = np.array([[noise]])
+    assert channel.covariance([0.2, 0.8]) == pytest.approx(expected)
     assert channel.max_violation < 1e-12
     policy = PrivacyPolicy([0.5] * 2, [1, 1])
     loose = response(policy=policy)
-    assert loose.max_violation == pytest.approx(np.log(3) - 0.5)
+    expected = np.log(3) - 0.5
+    assert loose.max_violation == pytest.approx(expected)
 
 
 def by_hand(a, b):

@@ -151,7 +151,8 @@ def test_random_private_mechanisms_never_beat_the_bound(rule):
     closest = np.inf
     for trial in range(300):
         if trial % 2:  # mixtures of random sets of rays, brought to row sums of 1
-            joint = rng.dirichlet(np.full(len(rays), 0.3)) * rays.T
+            shares = rng.dirichlet(np.full(len(rays), 0.3))
+            joint = shares * rays.T
         else:  # or disturbed copies of the best one
             joint = channel.matrix * np.exp(
                 rng.normal(scale=0.05, size=channel.matrix.shape)
@@ -166,7 +167,8 @@ def test_random_private_mechanisms_never_beat_the_bound(rule):
                 break
         if np.linalg.matrix_rank(mixed, tol=1e-8) < 4:
             continue
-        estimator = best_estimator(numbers, scenarios, rng.dirichlet(np.ones(3)), mixed)
+        shares = rng.dirichlet(np.ones(3))
+        estimator = best_estimator(numbers, scenarios, shares, mixed)
         other = Channel(policy, numbers, ("a", "b"), mixed, estimator, scenarios)
         assert other.max_violation < 1e-12
         closest = min(closest, other.worst_error / channel.certificate.lower_bound)

@@ -156,7 +156,8 @@ def test_a_component_whose_errors_nobody_minds_counts_nothing():
     policy = PrivacyPolicy([0.36, 0.41], [2, 2], [[2.9, inf], [inf, 1.6]])
     objective = Objective(weights=[0, 0.56])
     design = best_design(policy, objective)
-    alone = best_design(PrivacyPolicy([1.6], [2]), Objective(weights=[0.56]))
+    objective = Objective(weights=[0.56])
+    alone = best_design(PrivacyPolicy([1.6], [2]), objective)
     assert design.objective_value == pytest.approx(alone.objective_value, rel=1e-6)
     assert design.certificate.relative_gap < 1e-6
 
@@ -491,7 +492,8 @@ def test_budgets_whose_differences_are_lost_in_rounding_are_named():
     design = best_design(policy)
     larger = design.certificate
     best = 1e8 * larger.lower_bound
-    taken = best_design(PrivacyPolicy(budgets, items, "avg"))
+    policy = PrivacyPolicy(budgets, items, "avg")
+    taken = best_design(policy)
     assert taken.certificate.lower_bound <= (1 + 1e-3) * best
     assert taken.worst_case_mse >= (1 - 1e-3) * best
     gap = taken.worst_case_mse / taken.certificate.lower_bound - 1

@@ -42,8 +42,10 @@ def test_budget_above_twice_the_smallest_is_one_level():
     policy = PrivacyPolicy([1.0, 2.0, 3.0, 40.0], [1, 2, 3, 4])
     design = best_design(policy)
     assert design.groups.tolist() == [0, 1, 1, 1]
-    near = best_design(PrivacyPolicy([1.0, 2.0], [3, 4]))
-    far = best_design(PrivacyPolicy([1.0, 9.0], [3, 4]))
+    policy = PrivacyPolicy([1.0, 2.0], [3, 4])
+    near = best_design(policy)
+    policy = PrivacyPolicy([1.0, 9.0], [3, 4])
+    far = best_design(policy)
     assert near.worst_case_mse == far.worst_case_mse
 
 
@@ -88,7 +90,8 @@ def test_components_are_solved_alone_and_the_worst_counts():
     assert design.certificate.lower_bound == pytest.approx(
         first.certificate.lower_bound, rel=1e-6
     )
-    assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(np.ones(4))
+    expected = np.ones(4)
+    assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(expected)
     prior = Objective("expected", prior=[0.2, 0.1, 0.4, 0.3])
     assumed = best_design(policy, prior)
     assert assumed.certificate.relative_gap < 1e-6

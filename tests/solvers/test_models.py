@@ -69,7 +69,8 @@ def test_slopes_and_curvatures_are_finite_differences(model, kind, seed):
         up = program.pieces(ahead)
         down = program.pieces(behind)
         close = {"rtol": 1e-5, "atol": 1e-6 * float(np.max(abs(branches) / v[c]))}
-        np.testing.assert_allclose(own_error[c], (up[1] - down[1]) / (2 * h), **close)
+        expected = (up[1] - down[1]) / (2 * h)
+        np.testing.assert_allclose(own_error[c], expected, **close)
         bend = (up[2] + weights * up[3] - down[2] - weights * down[3]) / (2 * h)
         size = np.abs(slope + weights * own_error).max() / v[c]
         assert np.all(

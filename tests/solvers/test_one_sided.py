@@ -57,7 +57,8 @@ def test_known_optima(epsilons, against, items, error):
     design = best_design(policy, tolerance=1e-9)
     assert abs(design.worst_case_mse - error) <= 1.1e-8 * max(1, error)
     assert design.certificate.relative_gap <= 2e-9
-    assert (design.pair_losses <= policy.bounds() * (1 + 1e-12)).all()
+    bounds = policy.bounds()
+    assert (design.pair_losses <= bounds * (1 + 1e-12)).all()
     limited = against is not None and min(against) < max(epsilons)
     assert (len(list(policy.rule.windows(policy.epsilons))) == 1) == (not limited)
 

@@ -70,7 +70,8 @@ def test_no_bound_is_above_the_proven_optimum(epsilons, no_answer, nearest):
 
 def test_people_with_few_of_the_answers_are_not_easier_to_ask():
     """At budget 4 the bound is that of sixteen answers: 63 shares are 15 of them, 63/15 times."""
-    of_sixteen = best_ordered_channel(PrivacyPolicy([4.0] * 16, [1] * 16))
+    policy = PrivacyPolicy([4.0] * 16, [1] * 16)
+    of_sixteen = best_ordered_channel(policy)
     policy = PrivacyPolicy([4.0] * 61, [1] * 61)
     bound = least_error(policy, np.tri(61)[:-1], reached=100.0)
     proven = of_sixteen.certificate.lower_bound

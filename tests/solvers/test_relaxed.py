@@ -258,7 +258,8 @@ def test_designs_of_many_levels(rule, budgets, items, gap):
     assert design.certificate.over == "mechanisms"
     assert design.certificate.relative_gap < gap
     assert design.worst_case_mse < 0.98 * solve(policy).worst_case_mse
-    assert (design.pair_losses <= policy.bounds() * (1 + 1e-12)).all()
+    bounds = policy.bounds()
+    assert (design.pair_losses <= bounds * (1 + 1e-12)).all()
     assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(
         np.ones(len(items))
     )
@@ -329,7 +330,8 @@ def test_deployed_reports_of_twelve_levels_err_as_predicted():
     drawn = []
     for _ in range(500):
         reports = law.draw_aggregate(people, rng)
-        drawn.append(law.estimate(reports).values)
+        estimates = law.estimate(reports)
+        drawn.append(estimates.values)
     errors = np.array(drawn) - people
     predicted = law.variance(people).sum()
     assert mean_square_is(errors, predicted)

@@ -209,7 +209,8 @@ def test_shadow_prices_are_the_slopes_of_the_resolved_problem(model, rule, kind)
         objective = random_objective(rng, policy, kind)
         table = solve(policy, model, objective=objective)
         for i, price in enumerate(table.shadow_prices):
-            step = 1e-4 * policy.bounds()[i].min()
+            bounds = policy.bounds()
+            step = 1e-4 * bounds[i].min()
             value = {}
             for change in (-2, -1, 1, 2):
                 moved = relaxed(policy, i, change * step)
@@ -305,7 +306,9 @@ def test_a_large_sparse_policy_graph():
     matrix = np.full((t, t), np.inf)
     for i, j in [*((i, i) for i in range(t)), *((i, (i + 1) % t) for i in range(t))]:
         matrix[i, j] = matrix[j, i] = rng.uniform(0.5, 3)
-    is_right(solve(PrivacyPolicy(np.ones(t), rng.integers(1, 50, t), matrix)), "conic")
+    policy = PrivacyPolicy(np.ones(t), rng.integers(1, 50, t), matrix)
+    table = solve(policy)
+    is_right(table, "conic")
 
 
 @every_model

@@ -455,7 +455,8 @@ def test_cells_may_be_text_and_blank_ones_are_left_out():
     (question,) = survey.questions
     expected = ((math.log(4), math.inf), (math.inf, 1.2 * math.log(6)))
     assert question.rule == expected
-    assert question.levels == survey_from_text(GOOD).questions[0].levels
+    expected = survey_from_text(GOOD).questions[0].levels
+    assert question.levels == expected
 
 
 def test_a_survey():

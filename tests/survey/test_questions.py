@@ -129,7 +129,9 @@ def test_a_matrix_may_leave_cells_to_the_smaller_budget():
     graph = Categorical("q", LEVELS, [["", np.inf], ["inf", "2.5"]])
     expected = ((1.0, np.inf), (np.inf, 2.5))
     assert graph.rule == expected
-    assert graph.policy.bounds().tolist() == [[1.0, np.inf], [np.inf, 2.5]]
+    expected = [[1.0, np.inf], [np.inf, 2.5]]
+    bounds = graph.policy.bounds()
+    assert bounds.tolist() == expected
 
 
 def test_what_is_made_small():
@@ -147,7 +149,8 @@ def test_what_is_made_small():
     )  # beside each other they are 1
     asked = ItemSet("q", several)
     assert asked.objective.prior == (0.5, 1.5)
-    assert Categorical("q", LEVELS, criterion="minimax").objective.kind == "minimax"
+    question = Categorical("q", LEVELS, criterion="minimax")
+    assert question.objective.kind == "minimax"
 
 
 def test_labels_are_the_items_or_numbered():
@@ -210,7 +213,8 @@ def test_popularity_decides_what_truncation_costs():
 
 def test_sizes_may_be_as_large_or_small_as_numbers_are():
     for scale in (1e308, 1e-308):
-        assert AssumedSets([scale, scale]).mean_size == 0.5
+        sets = AssumedSets([scale, scale])
+        assert sets.mean_size == 0.5
 
 
 def test_a_range_is_mapped_and_missing_answers_stay_missing():

@@ -157,7 +157,8 @@ def written(folder, name, content):
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_file_is_read_as_it_was_exported(tmp_path, name):
     content, keys, expected, *options = SHAPES[name]
-    (question,) = survey_from_text(HEAD + _keys_first(keys)).questions
+    survey = survey_from_text(HEAD + _keys_first(keys))
+    (question,) = survey.questions
     if options:
         reading = Reading(**options[0])
     else:
@@ -196,7 +197,8 @@ LAUGHS = (
 
 @pytest.mark.parametrize("entity", ["&b;", "&f;"])
 def test_entities_of_sheets_are_not_read(tmp_path, entity):
-    (question,) = survey_from_text(HEAD + LEVEL).questions
+    survey = survey_from_text(HEAD + LEVEL)
+    (question,) = survey.questions
     sheet(tmp_path / "a.ods", [cell("q"), cell(entity)], LAUGHS)
     with pytest.raises(FileError, match=DAMAGED):
         read_known(tmp_path / "a.ods", question.answer_column)
@@ -222,7 +224,8 @@ def test_entities_of_sheets_are_not_read(tmp_path, entity):
 
 
 def test_a_sheet_with_a_cell_far_away_takes_no_memory(tmp_path):
-    (question,) = survey_from_text(HEAD + LEVEL).questions
+    survey = survey_from_text(HEAD + LEVEL)
+    (question,) = survey.questions
     book = openpyxl.Workbook()
     book.active.append(["q"])
     book.active["XFD20000"] = "tea"
@@ -242,7 +245,8 @@ def test_a_sheet_with_a_cell_far_away_takes_no_memory(tmp_path):
 
 
 def test_what_is_no_file_of_its_kind_is_refused(tmp_path):
-    (question,) = survey_from_text(HEAD + LEVEL).questions
+    survey = survey_from_text(HEAD + LEVEL)
+    (question,) = survey.questions
     contents = {
         "a.sav": b"$FL2" + b"\0" * 99,
         "a.dta": b"",

@@ -202,7 +202,8 @@ def test_the_command_lists_what_was_left_out_and_replaces_nothing(form, tmp_path
     out = tmp_path / "survey.toml"
     page = shown("import", form, "--out", out)
     assert page.count("Left out: ") == 6
-    assert out.read_text() == survey_of_form(form).text
+    text = out.read_text()
+    assert text == survey_of_form(form).text
     with refused("exists", kind=FileError):
         shown("import", form, "--out", out)
 

@@ -60,12 +60,14 @@ def test_a_comparison_has_the_curves_of_numbers_beside_their_rivals():
     other = Numeric("income", 0, 80, epsilon=1.0, mean=40, sd=8)
     survey = Survey("s", 5_000, (age,))
     first = plan_survey(survey)
-    second = plan_survey(Survey("s", 5_000, (age.replacing(epsilon=4.0),)))
+    survey = Survey("s", 5_000, (age.replacing(epsilon=4.0),))
+    second = plan_survey(survey)
     rows = compared_curves(first, second)
     assert {row.question for row in rows} == {"age"}
     expected = 2 * (2 + len(RIVALS))
     assert len(rows) == expected
     for row in rows:
         assert 0 < row.second < row.first < 30  # per cent of the range
-    mean = plan_survey(Survey("s", 5_000, (other,)))
+    survey = Survey("s", 5_000, (other,))
+    mean = plan_survey(survey)
     assert compared_curves(mean, mean) == ()

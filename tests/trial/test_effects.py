@@ -224,7 +224,8 @@ def test_the_command_shows_power_beside_true_answers(people_file, tmp_path):
     assert document["people"] == 500
     assert document["collections"] == 20
     assert document["effects"][0]["without_privacy"] == pytest.approx(0.1)
-    assert document == json.loads(shown(*command, *model, "--people", "500", "--json"))
+    printed = shown(*command, *model, "--people", "500", "--json")
+    assert document == json.loads(printed)
     for wrong in (("--people", "500"), (*model, "--question", "ill")):
         with refused("people", "question"):
             shown(*command, *wrong)

@@ -116,7 +116,8 @@ def test_sets_above_the_largest_size_that_is_stated_are_refused():
 
 def test_a_question_gets_its_share_of_the_budgets():
     """The plan says more than 10,000 people for 100 pages; the whole budgets would leave 2,512."""
-    plan = plan_survey(load_survey(EXAMPLES / "household.toml")).question("page")
+    survey = load_survey(EXAMPLES / "household.toml")
+    plan = plan_survey(survey).question("page")
     answers = AnswerCounts(tuple(map(str, range(100))), np.full(100, 2000))
     trial = Trial.of(plan, answers)
     assert plan.part.share < 0.4
@@ -313,11 +314,13 @@ def test_means_err_as_predicted_and_their_intervals_hold():
     assert results["channel"].error < 0.95 * results["bisample-md"].error
     survey = trial.one("channel", rng())
     assert survey.lower < survey.estimates < survey.upper
-    assert survey.truth == np.nanmean(numbers(20_000))
+    expected = np.nanmean(numbers(20_000))
+    assert survey.truth == expected
 
 
 def test_a_seed_repeats_the_figures_whatever_else_runs():
-    trial = tried(Categorical("q", LEVELS), COUNTS)
+    question = Categorical("q", LEVELS)
+    trial = tried(question, COUNTS)
     first = trial.run(3, rng(5))
     again = trial.run(3, rng(5))
     other = trial.run(3, rng(6))

@@ -56,7 +56,8 @@ def test_who_agrees_to_a_proven_file_gets_it_and_no_other(
         "Questionnaire (health-survey-questionnaire.html)",
     ]
     (snippet,) = app.code
-    assert len(snippet.value.splitlines()) == 3
+    lines = snippet.value.splitlines()
+    assert len(lines) == 3
     monkeypatch.chdir(tmp_path)
     text = survey_text(survey_of(app))
     (tmp_path / "health-survey.toml").write_text(text)

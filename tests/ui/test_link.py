@@ -69,7 +69,8 @@ def test_what_people_answered_and_paths_of_the_server_never_travel():
 
 
 def spoilt(change):
-    document = json.loads(json.dumps(TYPED))
+    text = json.dumps(TYPED)
+    document = json.loads(text)
     change(document)
     return packed(document)
 

@@ -167,7 +167,8 @@ def test_a_result_promises_what_the_plan_did_and_calls_files_by_their_names(tmp_
     assert "the same command" not in said
     assert "--" not in said
     (promised,) = re.findall(r"two answers more than ([\d.]+)-fold", said)
-    planned = text_of(open_page("plan", example="clinic"))
+    page = open_page("plan", example="clinic")
+    planned = text_of(page)
     odds = [float(match[1]) for match in SAID["odds"].finditer(planned)]
     assert float(promised) == max(odds)
     downloads = [button.proto.label for button in app.get("download_button")]

@@ -144,7 +144,8 @@ def test_answer_rates_offer_the_smallest_budget_that_is_about_as_good(monkeypatc
     document = example_document("answer-rate")
     document["question"][0]["epsilon"] = "6"
     app = open_page("explore", survey=word_of(document), offers=True)
-    part = plan_survey(example("answer-rate")).questions["bill"].part
+    plan = plan_survey(example("answer-rate"))
+    part = plan.questions["bill"].part
     rates = plan_answer_rates([part])["bill"]
     best = rates.with_channels().best_planned
     (offer,) = (button for button in app.button if button.label.startswith("Offer"))

@@ -58,7 +58,8 @@ def test_memory_does_not_change_the_law(parameters, tmp_path):
         client.report("grr", "flu", user=f"u{i}").payload for i in range(n)
     )
     kept = counts[(2).to_bytes(8, "little")]  # of flu, item 1
-    p = float(parameters.question("grr").shape.support()[0][0])
+    question = parameters.question("grr")
+    p = float(question.shape.support()[0][0])
     reach = 5.2 * math.sqrt(
         n * p * (1 - p)
     )  # real draws: beyond it with a chance of 2.3e-7

@@ -81,7 +81,8 @@ SAID = [  # a question of every shape, an answer, another, the round
 
 def test_what_a_report_is_said_to_say_is_what_is_drawn(node, parameter_file):
     """By the system's randomness: six standard deviations of 200 chances, once in a million."""
-    call = [node, HERE / "says.mjs", CLIENT.as_uri(), parameter_file, json.dumps(SAID)]
+    text = json.dumps(SAID)
+    call = [node, HERE / "says.mjs", CLIENT.as_uri(), parameter_file, text]
     done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
     for question, (having, others, near_miss) in json.loads(done.stdout).items():
         assert having < 6, question
@@ -111,7 +112,8 @@ def test_javascript_agrees_on_the_hash(node, tmp_path):
 
 def test_two_processes_of_one_person_report_a_new_value_once(node, tmp_path):
     params = tmp_path / "params.json"
-    params.write_text(json.dumps(asked_again(VALUE)))
+    text = json.dumps(asked_again(VALUE))
+    params.write_text(text)
     user = person_of_value(VALUE, 2)
     for attempt in range(3):  # not one step: 19 of 25 tell of two values
         call = [

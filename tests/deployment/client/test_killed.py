@@ -28,7 +28,8 @@ def python(_request):
     with subprocess.Popen([sys.executable, HERE / "killed.py"], **pipes) as process:  # noqa: S603
 
         def ask(words):
-            print(json.dumps(words), file=process.stdin, flush=True)
+            text = json.dumps(words)
+            print(text, file=process.stdin, flush=True)
             return json.loads(process.stdout.readline())
 
         yield partial(deaths, ask)
@@ -41,7 +42,8 @@ def javascript(request):
     def sessions(words, folder, key, _step):
         memory = str(folder / f"{key} {words['late']}")
         words = words | {"folder": memory, "client": CLIENT.as_uri()}
-        call = [node, HERE / "killed.mjs", json.dumps(words)]
+        text = json.dumps(words)
+        call = [node, HERE / "killed.mjs", text]
         done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
         return [
             list(map(json.loads, json.loads(line))) for line in done.stdout.splitlines()
@@ -67,7 +69,8 @@ def check(rounds, sessions):
     for stages, sent in enumerate(sessions, 1):
         by_round = {}
         for line in sent:
-            by_round.setdefault(line["round"], set()).add(json.dumps(line))
+            text = json.dumps(line)
+            by_round.setdefault(line["round"], set()).add(text)
         assert all(len(same) == 1 for same in by_round.values()), (
             f"two reports of one round, {stages}"
         )
@@ -87,7 +90,8 @@ def test_a_client_that_is_killed_reports_once(
 ):
     """One that stores after sending is caught: that its ids are alike has a chance of 2^-64."""
     params = tmp_path / "params.json"
-    params.write_text(json.dumps(asked_again(rounds)))
+    text = json.dumps(asked_again(rounds))
+    params.write_text(text)
     user = person_of_value(rounds, OWN)
     words = {
         "params": str(params),

@@ -62,7 +62,8 @@ def test_what_is_saved_is_found_again(path):
     assert [file.path.name for file in saved.files()] == ["a", "b", "c"]
     saved.drop([Path("/x/a"), Path("/x/c")])
     saved.close()
-    assert contents(path) == [(counted("b", {}).file, {}, b"b" * 32)]
+    expected = [(counted("b", {}).file, {}, b"b" * 32)]
+    assert contents(path) == expected
 
 
 def test_files_are_saved_all_or_none(path):

@@ -102,5 +102,6 @@ def test_a_value_that_too_few_have_is_named():
     table = estimates_table(parameters, sums)
     enough = table["remark"].to_pylist()
     assert not any("do not release" in remark for remark in enough)
-    few = estimates_table(parameters, parts["south"])["remark"].to_pylist()
+    table = estimates_table(parameters, parts["south"])
+    few = table["remark"].to_pylist()
     assert ["'ill' than the 300 that" in remark for remark in few] == [False, True]

@@ -131,7 +131,8 @@ def test_a_stranger_in_one_round_costs_no_results(parameters, everything, tmp_pa
     path = tmp_path / "stray.jsonl"
     path.write_text(stray.to_json() + "\n")
     folder = everything / "reports"
-    collection = collect(parameters, [*folder.glob("*.parquet"), path])
+    paths = folder.glob("*.parquet")
+    collection = collect(parameters, [*paths, path])
     assert (
         collection.sums["sampled", 1].users == 1 + collection.sums["sampled", 2].users
     )
@@ -151,7 +152,8 @@ def test_limits_that_claim_nothing_are_empty_in_every_file(tmp_path):
     parameters = survey_parameters(plan)
     law = parameters.question("q")
     rng = np.random.default_rng(2)
-    sums = {("q", None): law.draw_aggregate([[0, 1]] * 400 + [[2]] * 500, rng)}
+    reports = law.draw_aggregate([[0, 1]] * 400 + [[2]] * 500, rng)
+    sums = {("q", None): reports}
     gap = difference_table((parameters, sums), (parameters, sums))
     write_table(tmp_path / "gap.json", gap)
     text = (tmp_path / "gap.json").read_text()

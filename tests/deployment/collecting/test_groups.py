@@ -80,14 +80,16 @@ def test_groups_are_counted_apart_and_sum_to_the_total(parameters, tmp_path):
 
 
 def test_a_column_of_a_parquet_file(parameters, tmp_path):
-    words = seeded_words(np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    words = seeded_words(rng)
     (rows,) = parameters.questions[0].draw_many(np.arange(4), words)
     size = rows.shape[1]
     (hash_,) = [bytes.fromhex(parameters.hash)]
     header = {"version": 1, "question": "q", "round": None, "file": "0" * 32}
     hashes = pa.dictionary(pa.int32(), pa.binary())
     fields = [("report", pa.binary(size)), ("parameters", hashes), ("region", GROUPED)]
-    schema = pa.schema(fields, metadata={b"ldp-planner-reports": json.dumps(header)})
+    text = json.dumps(header)
+    schema = pa.schema(fields, metadata={b"ldp-planner-reports": text})
     columns = [
         pa.array([row.tobytes() for row in rows], pa.binary(size)),
         pa.DictionaryArray.from_arrays(
@@ -168,7 +170,8 @@ def test_a_difference_of_shares_has_both_variances():
         estimates = law.estimate(
             law.draw_aggregate(truth.astype(int), np.random.default_rng(1))
         )
-        error = np.sqrt(law.variance(truth.astype(int)))
+        variance = law.variance(truth.astype(int))
+        error = np.sqrt(variance)
         exact = type(estimates)(
             truth, error, error, people, estimates.supports, estimates.a, estimates.b
         )
@@ -206,7 +209,8 @@ def test_differences_and_weights_cover_and_are_level():
     least = binom.ppf(MISS, runs, 0.93)
     assert held.min() >= least
     assert of_weighted.min() >= least
-    assert small.max() <= binom.isf(MISS, runs, 0.06)
+    most = binom.isf(MISS, runs, 0.06)
+    assert small.max() <= most
 
 
 ANSWERS = (Level("all", 6.0, ("a", "b", "c")),)

@@ -122,7 +122,8 @@ def test_in_a_saturated_model_each_prediction_is_the_groups_own_estimate(paramet
         for group, sums in by_group.items():
             if group[0] == region:
                 total = total + sums["health", None]
-        share = law.estimate(total).values[0] / total.users
+        estimates = law.estimate(total)
+        share = estimates.values[0] / total.users
         assert predicted[f"region = {region}"].value == pytest.approx(share, rel=1e-8)
 
 
@@ -188,7 +189,8 @@ def test_a_model_weights_people_even_where_it_does_not_name_the_group(stated):
     law = parameters.question("health")
     counted = {"north": 0.0, "south": 0.0}
     for (region, _), sums in by_group.items():
-        counted[region] += law.estimate(sums["health", None]).values[0]
+        estimates = law.estimate(sums["health", None])
+        counted[region] += estimates.values[0]
     size = len(AGES.values)
     if stated == "population":  # shares of each region, by its part of the population
         by_hand = 0.8 * counted["north"] / (400 * size)

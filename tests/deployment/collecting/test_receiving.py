@@ -266,7 +266,8 @@ def test_lines_are_kept_all_or_none_and_the_reason_is_said(running):
     ]
     for body, expected, reason in wrong:
         if expected == 400 and body:
-            bodies = [body, lines_of([third])[0] + body]
+            lines = lines_of([third])
+            bodies = [body, lines[0] + body]
         else:
             bodies = [body]
         for number, whole in enumerate(bodies, 1):
@@ -310,7 +311,8 @@ def test_the_organisers_page_is_on_this_machine_alone(running):
     assert "<svg" in page
     assert "clinic.example/&lt;b&gt;" in page
     assert "no estimates before 5 reports" in page
-    send(port, iter(lines_of(reports_of(parameters, 9))))
+    lines = lines_of(reports_of(parameters, 9))
+    send(port, iter(lines))
     files = sorted(running[1].rglob("*"))
     assert "95 % interval" in asked(port + 1, "GET", "/")[2]
     assert sorted(running[1].rglob("*")) == files  # reading changes nothing
@@ -354,7 +356,8 @@ def test_half_open_connections_keep_nobody_out(running):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = min(tries(3_000, 10_000), hard - 200)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most + 200), hard))
-    lines = iter(lines_of(reports_of(parameters, 10)))
+    reports = reports_of(parameters, 10)
+    lines = iter(lines_of(reports))
     with ExitStack() as stack:
         stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for i in range(most):
@@ -409,7 +412,8 @@ def test_killed_under_load_it_has_each_acknowledged_report_once(one_question, tm
     write_parameters(tmp_path / "params.json", one_question)
     kills = tries(2, 20)
     acknowledged = set()
-    left = lines = lines_of(reports_of(one_question, 1_500 * kills))
+    reports = reports_of(one_question, 1_500 * kills)
+    left = lines = lines_of(reports)
     for kill in range(kills + 1):
         with receiving(tmp_path / "params.json", tmp_path / "in") as (process, port):
             if kill < kills:

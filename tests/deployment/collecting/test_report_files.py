@@ -61,7 +61,8 @@ def about(**changes):
         for key, value in metadata.items():
             if value is not ...:
                 kept[key] = value
-        return table.replace_schema_metadata({b"ldp-planner-reports": json.dumps(kept)})
+        text = json.dumps(kept)
+        return table.replace_schema_metadata({b"ldp-planner-reports": text})
 
     return change
 
@@ -327,7 +328,8 @@ def test_a_bad_line_never_stops_the_collection(one_question, tmp_path):
     """Whatever one file holds, it is named, and the others are counted."""
     client = Client(one_question.document)
     first = client.report("q", 1).to_json()
-    second = Client(one_question.document).report("q", 2).to_json()
+    client = Client(one_question.document)
+    second = client.report("q", 2).to_json()
     for i, (text, _) in enumerate(BAD):
         whole = text.replace("PARAMETERS", one_question.hash).replace("GOOD", first)
         (tmp_path / f"{i:02}.jsonl").write_text(whole)
