@@ -416,6 +416,17 @@ def test_a_bias_of_a_billionth_decides():
                 law.check(asked.counts_as())
 
 
+def test_a_group_of_two_is_unbiased_for_both():
+    """Of randomised response with 3/4: the true item's values are right, the other one's not."""
+    some = levels([9.0], counts=[2])
+    weights = (((2**30, 3 * 2**30),),)
+    right = ((((-0.5, 1.5),),),)
+    wrong = ((((-0.8, 1.6),),),)
+    SidesCollected(some, (0,), ((1,),), weights, *right).check(None)
+    with refused("is biased", kind=VerificationError):
+        SidesCollected(some, (0,), ((1,),), weights, *wrong).check(None)
+
+
 def test_a_bisample_that_says_next_to_nothing_is_counted():
     """The largest even noise below one half: estimates are enormous, but there are some."""
     low = 2**31 - 2
