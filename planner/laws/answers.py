@@ -46,7 +46,7 @@ Code = Json
 
 
 @dataclass(frozen=True)
-class Asked(LawPart, ABC):
+class WayOfAsking(LawPart, ABC):
     """How an answer becomes what a report is about.
 
     Attributes
@@ -127,7 +127,7 @@ class Asked(LawPart, ABC):
 
 
 @dataclass(frozen=True)
-class Item(Asked):
+class Item(WayOfAsking):
     """One item, given by its name or, where items have no names, by its number. Draws nothing."""
 
     name: ClassVar[str] = "item"
@@ -429,7 +429,7 @@ class Ordered(Item):
 
 
 @dataclass(frozen=True)
-class Number(Asked):
+class Number(WayOfAsking):
     """A number from ``lower`` to ``upper`` or none, all protected alike.
 
     Elements are ``points`` even grid points from the lower to the upper end, then "no answer".

@@ -10,12 +10,12 @@ from planner.errors import InputError, VerificationError
 from planner.laws.anchor import ANCHOR_FORM, Anchor
 from planner.laws.answers import (
     Answer,
-    Asked,
     Code,
     Item,
     ItemOrNone,
     Number,
     Ordered,
+    WayOfAsking,
 )
 from planner.laws.bits import Bits
 from planner.laws.die import Die
@@ -36,10 +36,10 @@ class Halves(NamedTuple):
     """The classes of which laws are made, by the names in the file."""
 
     shapes: dict[str, type[Shape]]
-    asked: dict[str, type[Asked]]
+    asked: dict[str, type[WayOfAsking]]
 
     @classmethod
-    def of(cls, *classes: type[Shape] | type[Asked]) -> Self:
+    def of(cls, *classes: type[Shape] | type[WayOfAsking]) -> Self:
         """Forms of report and ways of asking."""
         shapes = {}
         asked = {}
@@ -50,7 +50,7 @@ class Halves(NamedTuple):
                 asked[part.name] = part
         return cls(shapes, asked)
 
-    def pairs(self) -> list[tuple[type[Asked], type[Shape]]]:
+    def pairs(self) -> list[tuple[type[WayOfAsking], type[Shape]]]:
         """The ways of asking with the forms of report that serve them."""
         pairs = []
         for shape in self.shapes.values():
@@ -97,7 +97,7 @@ class Law:
 
     name: str
     mechanism: str
-    asked: Asked
+    asked: WayOfAsking
     shape: Shape
     again: Rounds | None = None
     anchor: Anchor | None = None
@@ -266,7 +266,7 @@ class Law:
         return self.shape.output(drawn, (code,), round_number)
 
 
-def question_form(asked: type[Asked], shape: type[Shape]) -> Document:
+def question_form(asked: type[WayOfAsking], shape: type[Shape]) -> Document:
     """The form of a question: a JSON Schema."""
     header = {
         "name": TEXT,
@@ -285,7 +285,7 @@ def question_form(asked: type[Asked], shape: type[Shape]) -> Document:
     return form
 
 
-def _anchor_of(question: Document, asked: Asked, shape: Shape) -> Anchor | None:
+def _anchor_of(question: Document, asked: WayOfAsking, shape: Shape) -> Anchor | None:
     """The anchor of a question of the right form; InputError if it does not fit."""
     anchor = Anchor.read(question)
     if anchor is None:

@@ -31,7 +31,7 @@ from planner.estimates.item_sets import (
 from planner.estimates.report_law import ReportLaw
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
 from planner.laws import answers, item_sets
-from planner.laws.answers import MEAN_OF_SCORES, Asked, Code
+from planner.laws.answers import MEAN_OF_SCORES, Code, WayOfAsking
 from planner.laws.law import Halves, Law
 from planner.limits import CONFIDENCE, DENOMINATOR, MAX_COUNT
 from planner.mechanisms.collected import (
@@ -66,7 +66,7 @@ class NumericVariance(NamedTuple):
     missing_rate: float
 
 
-class AskedCollected(Asked):
+class AskedCollected(WayOfAsking):
     """What the collector's classes add."""
 
     @abstractmethod

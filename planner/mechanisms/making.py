@@ -431,7 +431,7 @@ def _of_numbers(
 
 def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
     """A channel for the ordered answers of a question, which stand level by level."""
-    estimation = question.way
+    estimation = question.way_of_asking
     drawn = drawn_channel(channel)
     wrong = channel.symbols != question.ordered
     if question.wanted != MEAN_OF_SCORES:

@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import pydantic
 
 from planner.errors import InputError
-from planner.laws.answers import Asked as WayOfAsking
-from planner.laws.answers import ItemOrNone
+from planner.laws.answers import ItemOrNone, WayOfAsking
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.laws.item_sets import OneOfSet
 from planner.laws.schema import Document
@@ -138,7 +137,7 @@ class ItemSet(Levelled):
             raise wrong(self.policy.rule_name, allowed, remedy, "rule")
 
     @cached_property
-    def way(self) -> WayOfAsking:
+    def way_of_asking(self) -> WayOfAsking:
         """The way of asking, by which answers are read."""
         return OneOfSet(self.plain_levels, 1)
 
@@ -188,6 +187,6 @@ class SampledChoice(Levelled):
     sampling: Sampling
 
     @cached_property
-    def way(self) -> WayOfAsking:
+    def way_of_asking(self) -> WayOfAsking:
         """The way of asking, by which answers are read."""
         return ItemOrNone(self.plain_levels, self.sampling.everyone_has_value)

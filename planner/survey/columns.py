@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from planner.errors import InputError, mark
-from planner.laws.answers import Asked
+from planner.laws.answers import WayOfAsking
 from planner.laws.levels import Levels, spans
 
 # What stands between the name of a question and that of an answer: drinks/tea (Kobo), drinks_1
@@ -43,7 +43,7 @@ class AnswerColumn(NamedTuple):
     """
 
     name: str
-    asked: Asked
+    asked: WayOfAsking
     columns: tuple[str, ...] | Pairs = ()
     missing: tuple[str, ...] | None = None
     joined: bool = False
@@ -90,7 +90,7 @@ class TickedAnswers(NamedTuple):
 
 
 def ticked_answers(
-    column: AnswerColumn, asked: Asked, place_unlisted: bool = False
+    column: AnswerColumn, asked: WayOfAsking, place_unlisted: bool = False
 ) -> TickedAnswers:
     """Which answer each of several columns is: by their names, never by their order.
 
@@ -139,7 +139,7 @@ def vacant_places(levels: Levels, used: Container[int | None]) -> Iterator[int]:
             yield from (k for k in range(start, end) if k not in used)
 
 
-def _ends(names: Sequence[str], asked: Asked) -> Sequence[str]:
+def _ends(names: Sequence[str], asked: WayOfAsking) -> Sequence[str]:
     """The names without words that all begin with, so that most of them are answers.
 
     What they begin with is the same for all: in drinks/tea and drinks/iced_tea, the second is not
@@ -165,7 +165,7 @@ def _ends(names: Sequence[str], asked: Asked) -> Sequence[str]:
     return best
 
 
-def _answers_among(texts: Sequence[str], asked: Asked) -> int:
+def _answers_among(texts: Sequence[str], asked: WayOfAsking) -> int:
     return len({asked.find(text) for text in texts} - {None})
 
 

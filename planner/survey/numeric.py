@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self
 import pydantic
 
 from planner.errors import InputError, mark
-from planner.laws.answers import Asked as WayOfAsking
 from planner.laws.answers import Number as NumberOrNone
+from planner.laws.answers import WayOfAsking
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import values
 from planner.survey.assumed import AnyPreferences
@@ -104,7 +104,7 @@ class Numeric(BaseQuestion):
         return NumericDomain(self.lower, self.upper, self.yes_no)
 
     @cached_property
-    def way(self) -> WayOfAsking:
+    def way_of_asking(self) -> WayOfAsking:
         """The way of asking, by which answers are read."""
         return NumberOrNone.over(
             self.lower, self.upper, self.yes_no, 2, self.epsilon or 1.0

@@ -51,7 +51,7 @@ class Ordinal(Levelled):
     no_answer: values.Name | None = None
 
     @cached_property
-    def way(self) -> Ordered:
+    def way_of_asking(self) -> Ordered:
         """The way of asking, by which answers are read."""
         # Laws number items level by level; the order is one of these numbers.
         places = {name: k for k, name in enumerate(super().ordered)}
@@ -187,6 +187,6 @@ class NumberCells(Ordinal):
     reason: str = ""
 
     @cached_property
-    def way(self) -> Ordered:
+    def way_of_asking(self) -> Ordered:
         """The way of asking, by which numbers are read."""
-        return replace(super().way, lower=self.lower, upper=self.upper)
+        return replace(super().way_of_asking, lower=self.lower, upper=self.upper)

@@ -10,10 +10,7 @@ from typing import Annotated, ClassVar, Self
 import pydantic
 
 from planner.errors import InputError
-from planner.laws.answers import Asked as WayOfAsking
-from planner.laws.answers import (
-    Item,
-)
+from planner.laws.answers import Item, WayOfAsking
 from planner.laws.levels import Levels
 from planner.policy.objective import Objective
 from planner.policy.pair_rule import ONE_SIDED
@@ -72,21 +69,21 @@ class BaseQuestion(Description):
     unticked: values.Codes | None = None
 
     @property
-    def way(self) -> WayOfAsking:
+    def way_of_asking(self) -> WayOfAsking:
         """The way of asking, by which answers are read."""
         raise NotImplementedError
 
     @property
     def plain_levels(self) -> Levels:
         """The levels as laws have them."""
-        return self.way.levels
+        return self.way_of_asking.levels
 
     @property
     def answer_column(self) -> AnswerColumn:
         """Where answers stand in a file, and what they mean."""
         return AnswerColumn(
             name=self.name,
-            asked=self.way,
+            asked=self.way_of_asking,
             columns=self.columns,
             missing=self.missing,
             ticks=self.ticks,
@@ -140,23 +137,23 @@ class BaseQuestion(Description):
         if not (self.columns or self.recode):
             return
         column = self.answer_column
-        if column.ticked and self.way.decimals:
+        if column.ticked and self.way_of_asking.decimals:
             allowed = "one column for a number"
             remedy = "Name the column that holds it."
             raise wrong(list(column.names), allowed, remedy, "columns")
         for answer in column.stated_answers:
-            if self.way.find(answer) is None:
+            if self.way_of_asking.find(answer) is None:
                 raise at("columns", error=self._no_answer(answer, "columns"))
         for cell, text in self.recode:
             if not self._is_answer(text):
                 raise at("recode", error=self._no_answer(text, "recode"))
-            if self.way.several and self.way.find(cell) is not None:
+            if self.way_of_asking.several and self.way_of_asking.find(cell) is not None:
                 allowed = "of cells that are no answer already"
                 raise wrong(cell, allowed, "Leave it out.", "recode")
 
     def _is_answer(self, text: str) -> bool:
         try:
-            self.way.read_cell(text)
+            self.way_of_asking.read_cell(text)
         except InputError:
             return False
         return True
@@ -242,7 +239,7 @@ class Levelled(BaseQuestion):
         )
 
     @cached_property
-    def way(self) -> WayOfAsking:
+    def way_of_asking(self) -> WayOfAsking:
         """The way of asking, by which answers are read."""
         return Item(self.plain_levels)
 
