@@ -67,7 +67,7 @@ class NumericVariance(NamedTuple):
 
 
 class AskedCollected(WayOfAsking):
-    """What the collector's classes add."""
+    """The collector's half of a way of asking: estimates, their variance and bias, true counts."""
 
     @abstractmethod
     def own_many(self, codes: Sequence[Code], words: Words) -> Whole:

@@ -51,7 +51,7 @@ Found = Any
 
 
 class Collected(Shape):
-    """What the collector's classes add."""
+    """The collector's half of a form of report: it draws in bulk, counts and estimates."""
 
     @abstractmethod
     def counter(self) -> Counter:

@@ -239,7 +239,7 @@ def _tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:
 def _instead(
     part: Part[Categorical], policy: PrivacyPolicy, name: str
 ) -> Option | None:
-    """What it would have with other budgets, if that can be planned."""
+    """The option with other budgets, or None if that cannot be planned."""
     objective = part.question.objective
     errors = errors_of(part.question)
     option = solved(policy, name, objective, errors, must=False)
@@ -249,7 +249,7 @@ def _instead(
 
 
 def _all_but_designs(part: Part[Categorical]) -> list[Option]:
-    """What it can have beside a design, and direct encoding, which is compared alone."""
+    """The options beside a design, and direct encoding, which is compared alone."""
     question = part.question
     policy = part.deployed.policy
     protocols = {}

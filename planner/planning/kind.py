@@ -74,7 +74,7 @@ class Kind(Protocol[Q, M]):
         return self.curve(part, planned)
 
     def options(self, part: Part[Q]) -> list[Option]:
-        """What it can have, and what is compared with that."""
+        """The options that a question can have, and those that are compared alone."""
 
     def curve(self, part: Part[Q], planned: Option) -> Curve:
         """The error of what is planned at any scale of the budgets that it spends."""
@@ -96,7 +96,7 @@ class Kind(Protocol[Q, M]):
         return None
 
     def compared(self, part: Part[Q], option: Option) -> Option:
-        """What stands beside the option that is planned: each as good as it can be."""
+        """An option as it stands beside the one that is planned: as good as it can be."""
         return option
 
     def unsolved(self, part: Part[Q], options: tuple[Option, ...]) -> list[Option]:
@@ -184,7 +184,7 @@ class Kind(Protocol[Q, M]):
         }
 
     def facts(self, part: Part[Q], planned: Option, mechanism: M) -> PlanFacts:
-        """What a plan shows of it: of each type one fact at most."""
+        """The facts that a plan shows of a question: of each type one at most."""
 
 
 AnyKind = Kind[Any, Any]

@@ -156,7 +156,7 @@ class Part(Generic[Q]):
 
     @property
     def whole(self) -> float:
-        """What its total error is a share of: the people asked, or half the range of a mean."""
+        """The whole of which errors are shares: the people asked, or half the range of a mean."""
         if self.asked.of_mean:
             return getattr(self.asked, "radius", 1.0)
         return self.people
@@ -307,7 +307,7 @@ class Option:
 
     @property
     def squared_bound(self) -> float:
-        """What no mechanism of its form has less than; 0 where nothing is proven."""
+        """The squared error that no mechanism of its form undercuts; 0 where nothing is proven."""
         if self.bound is None:
             return 0.0
         return self.errors.error(self.bound)
@@ -319,7 +319,7 @@ class Option:
 
     @property
     def title(self) -> str:
-        """What it is called, with its note."""
+        """The mechanism's name for people, with a note."""
         label = CATALOGUE[self.name].label
         notes = []
         if self.note:

@@ -119,7 +119,7 @@ class QuestionPlan(WithDataFrame):
 
     @property
     def kind(self) -> AnyKind:
-        """What answers for questions of its kind."""
+        """The object that answers for questions of this kind."""
         return KINDS[self.part.asked.kind]
 
     @property
@@ -521,7 +521,7 @@ class QuestionPlan(WithDataFrame):
 
     @property
     def summary(self) -> str:
-        """What it gets, and its mechanism."""
+        """The question's people, its share of the budgets and its mechanism, in a sentence."""
         share = ""
         if self.question.locally_private:
             share = f", {100 * self.part.share:.1f} % of the budgets"

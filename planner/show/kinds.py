@@ -74,7 +74,7 @@ class KindWords:
         return what
 
     def of_what(self, asked: Any) -> str:
-        """What that is an error of, where it is not one of counts."""
+        """The quantity that has the error, in words, where it is not a count."""
         return ""
 
     def answers(self, plan: QuestionPlan) -> str:
@@ -83,7 +83,7 @@ class KindWords:
         return _FOR[question.objective.kind]
 
     def off(self, asked: Any) -> str:
-        """What is off by that error."""
+        """The quantity that is off by that error, in words."""
         if asked.of_mean:
             return "the mean is off"
         if asked.objective.kind == "minimax":
@@ -317,7 +317,7 @@ def in_round(plan: QuestionPlan) -> str:
 
 
 def share_of(plan: QuestionPlan) -> str:
-    """What its error is a share of."""
+    """The whole that the error is a share of, in words."""
     if plan.question.of_mean:
         return "half the range"
     return "the people who answer"

@@ -89,7 +89,7 @@ class GameColumns(NamedTuple):
 
 
 class Game(NamedTuple):
-    """What all columns share.
+    """The game's numbers that all columns share.
 
     ``workload``: ``W_b``, ``(p_b, r_b)``; ``offsets`` ``(k,)``; ``free``: 0 for
     scenarios with a cap, else 1; ``forms``: ``G_s``, ``(k, p, p)``, None if all are the identity.

@@ -210,7 +210,7 @@ def of_distribution(question: Document) -> bool:
 
 
 def form_of(question: Document) -> Form:
-    """What the page shows of its kind."""
+    """The form that the page shows of a question's kind."""
     return KIND_WORDS[kind_of(question)]
 
 

@@ -47,7 +47,7 @@ _EARLIER = (
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a file is of: its table, its name for people, and remedies.
+    """A kind of sealed file: its table, its name for people, and remedies.
 
     ``damaged`` is the remedy if it is damaged, ``other`` if it is the database of something else,
     ``unreadable`` if it is no database.

@@ -412,7 +412,7 @@ def _options(question: Document, number: int, *, is_part: bool) -> None:
 
 
 def _mechanism(question: Document, number: int) -> None:
-    """What it can be deployed with; the first is the usual one."""
+    """Ask for the mechanism; the first is the usual one."""
     plan = planned_question(session().planned, number)
     # The last plan may be of another kind, whose mechanisms are not this one's.
     if plan is None or plan.question.kind != kind_of(question):
