@@ -183,7 +183,7 @@ def _fail(sentence: str, code: int, error: PlannerError | None = None) -> NoRetu
 
 
 def _fail_to_print(error: OSError) -> NoReturn:
-    """Where the output ends early (``| head``) nobody is to be told; a full disk is an error."""
+    """End in silence where the output ends early (``| head``); a full disk is an error."""
     os.dup2(
         os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
     )  # what is left goes nowhere

@@ -305,7 +305,7 @@ class ReportSums(Estimates):
         return {}
 
     def _series_of(self, kind: int, drawn: bool) -> Series:
-        """That of a kind of count; where it is ``drawn`` who is counted, that spreads, too."""
+        """The series of a kind of count; where who is counted is ``drawn``, that spreads, too."""
         key = kind, drawn
         if key not in self._series:
             variances, *_ = self.law.moments

@@ -176,7 +176,7 @@ class Sides(Shape):
         return replace(self, levels=levels, groups=groups)
 
     def support(self) -> list[tuple[Fraction, Fraction]] | None:
-        """That an element is high, where one group and one type alone have any there.
+        """The chances that an element is high, where one group and one type alone have any there.
 
         Other types, of which no element is high, tell nothing apart: rounding leaves one, the
         *blank*, with a few units of 2^-32. That a report is one is part of both chances. Where

@@ -206,7 +206,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         return replace(planned, law=drawn, value=value)
 
     def total(self, part: Part[Categorical], planned: Option) -> Option:
-        """That for the least favourable answers."""
+        """The option with its total error for the least favourable answers."""
         spread = float(1 - 1 / part.deployed.policy.item_counts.sum())
         errors = ErrorLaw(spread=spread, length=1.0)
         return replace(planned, value=planned.law.worst_case_mse, errors=errors)

@@ -255,7 +255,7 @@ def every_length(part: Part[ItemSet], padding: PaddingPlan) -> tuple[Array, Arra
 
 
 def refuse_objective(question: ItemSet) -> None:
-    """Where sets are known, what is known of them says what to expect."""
+    """Refuse any objective of known sets but the total error, as these say what to expect."""
     if question.objective != TOTAL:
         remedy = (
             "Leave importance, prior and criterion out: what is known of the sets says what to "

@@ -358,7 +358,7 @@ def _at_length(option: Option, length: int) -> Option:
 
 
 def _require_planned(question: ItemSet, whole: Option) -> None:
-    """Where nothing but a set design will do, there must be one."""
+    """Refuse a question for which nothing but a set design will do, if there is none."""
     if whole.refused and (
         question.mechanism == SET_DESIGN or not question.policy.rule.covers_sets
     ):

@@ -447,7 +447,7 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
 
 
 def _proof_among_tables(question: QuestionPlan, what: str) -> _Proof | None:
-    """That no table of its model is much better, at this padding length if it is of sets."""
+    """The proof that no table of its model is much better, at this padding length if of sets."""
     table = question.fact(UnaryTable)
     if table is None or question.proven_gap is None:
         return None
@@ -461,7 +461,7 @@ def _proof_among_tables(question: QuestionPlan, what: str) -> _Proof | None:
 
 
 def _proof_among_all(question: QuestionPlan, what: str) -> _Proof | None:
-    """That no mechanism of any kind is much better."""
+    """The proof that no mechanism of any kind is much better."""
     if question.noise_gap is None:
         return None
     among = (
@@ -669,7 +669,7 @@ def _cost(related: Related) -> str:
 
 
 def apart_sentences(plan: SurveyPlan) -> list[str]:
-    """That questions asked apart cannot be related, and what asking two together would have."""
+    """Sentences: questions asked apart cannot be related; what asking two together would have."""
     of_one_answer = 0
     for question in plan.questions:
         of_one_answer += question.question.draws_one or question.question.joins

@@ -719,7 +719,7 @@ def _scaled_figure(question: QuestionPlan) -> Chart:
 
 
 def _drowned(plan: QuestionPlan) -> str:
-    """That an error is as large as what it is an error of; empty where it is smaller."""
+    """A warning of an error as large as what it is an error of; empty where it is smaller."""
     if plan.error_share < 1:
         return ""
     name = kinds.objective_name(plan)

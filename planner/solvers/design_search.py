@@ -230,7 +230,7 @@ class _Asked(NamedTuple):
     spread: Array | None
 
     def problem(self, levels: Whole) -> DesignProblem:
-        """That of one component, its people summing to 1."""
+        """The problem of one component, its people summing to 1."""
         people = None if self.prior is None else self.prior[levels]
         if people is not None:
             people = people / people.sum() if people.any() else None

@@ -131,7 +131,7 @@ class Survey(Description):
         self.__dict__["questions"] = tuple(questions)
 
     def _check_asked(self, asked: int) -> None:
-        """How many questions a person is asked is said by one design, up to all of them."""
+        """Refuse a number of questions a person but under "some-each", and one above them all."""
         most = 0
         allowed = "given for the design some-each alone"
         if self.design == "some-each":
