@@ -90,17 +90,27 @@ class SidesCollected(sides.Sides, Collected):
         law.check(None)
         return law
 
+    @cached_property
+    def _items(self) -> Whole:
+        """Items of each group, ``(groups,)``."""
+        return np.array(self.counts)
+
+    @cached_property
+    def _high(self) -> Whole:
+        """Items of each group on the high side of each type, ``(types, groups)``."""
+        return np.array(self.types)
+
+    @cached_property
+    def _integers(self) -> Whole:
+        """``2^32 Pr[type, own side | group]``, ``(groups, types, 2)``."""
+        return np.array(self.weights)
+
     def counter(self) -> Counter:
-        return SidesCounter(np.array(self.counts), np.array(self.types))
+        return SidesCounter(self._items, self._high)
 
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
-        reports = draw_sides(
-            self.bits[elements],
-            np.array(self.counts),
-            np.array(self.types),
-            np.array(self.weights),
-            words,
-        )
+        own_bits = self.bits[elements]
+        reports = draw_sides(own_bits, self._items, self._high, self._integers, words)
         if len(self.types) == 1:  # its number says nothing and is not sent
             reports = reports[:, 1:]
         return [as_bytes(reports)]
@@ -128,9 +138,7 @@ class SidesCollected(sides.Sides, Collected):
     @cached_property
     def output_types(self) -> OutputTypes:
         """The types as they are drawn, by groups."""
-        return likelihoods(
-            np.array(self.counts), np.array(self.types), np.array(self.weights)
-        )
+        return likelihoods(self._items, self._high, self._integers)
 
     @cached_property
     def estimator(self) -> Array:
@@ -201,25 +209,24 @@ class SidesCollected(sides.Sides, Collected):
         """
         types = len(self.types)
         groups = len(self.counts)
-        high = np.array(self.types).T  # (groups, types)
-        items = np.array(self.counts)[:, None]
-        chances = np.array(self.weights) / DENOMINATOR  # (groups, types, sides)
+        chances = self._integers / DENOMINATOR
         sent = chances.sum(axis=2)  # chance of each type, by the person's group
-        high_share = high / items
+        high_share = (self._high / self._items).T  # (groups, types)
         share = np.stack([1 - high_share, high_share], axis=2)
         # By the item's group, the person's group, the type and the item's side.
         other = np.empty((groups, groups, types, 2))
-        for group in range(groups):
+        for group, items in enumerate(self.counts):
             other[group] = sent[:, :, None] * share[group]
-            if self.counts[group] == 1:
+            if items == 1:
                 other[group, group] = 0.0  # nobody has another item of it
                 continue
-            other_items = self.counts[group] - 1
-            if_own_low = chances[group, :, 0] * high[group] / other_items
-            if_own_high = chances[group, :, 1] * (high[group] - 1) / other_items
+            own_low, own_high = chances[group].T
+            high = self._high[:, group]
+            if_own_low = own_low * high / (items - 1)
+            if_own_high = own_high * (high - 1) / (items - 1)
             on_high = if_own_low + if_own_high
-            other[group, group, :, 1] = on_high
-            other[group, group, :, 0] = sent[group] - on_high
+            on_low = sent[group] - on_high
+            other[group, group] = np.column_stack([on_low, on_high])
         numbers = self.estimator.transpose(1, 0, 2)
         outcomes = 2 * types
         return SumLaw(
@@ -262,7 +269,7 @@ class SidesCollected(sides.Sides, Collected):
         groups = len(self.counts)
         types = len(self.types)
         # Outcomes are a type and the own side; reports of each by the person's item.
-        chances = np.array(self.weights).reshape(groups, 2 * types) / DENOMINATOR
+        chances = self._integers.reshape(groups, 2 * types) / DENOMINATOR
         drawn = rng.multinomial(holders, chances[group])
         sent = drawn.reshape(holders.size, types, 2)
         sent_by_group = np.zeros((groups, types, 2), dtype=np.int64)
@@ -289,17 +296,18 @@ class SidesCollected(sides.Sides, Collected):
         ``k / m`` for people of other groups; ``k / (m - 1)`` and ``(k - 1) / (m - 1)`` for people
         of its own group whose own item is on the low and on the high side, which takes a place.
         """
-        items = np.array(self.counts)  # m
-        high = np.array(self.types)  # k, (types, groups)
-        high_places = np.stack([high, high, high - 1], axis=1)
-        places = np.stack([items, items - 1, items - 1])
+        m = self._items
+        k = self._high
+        high_places = np.stack([k, k, k - 1], axis=1)
+        places = np.stack([m, m - 1, m - 1])
         places = np.maximum(places, 1)  # of a group's only item nobody has another one
         return np.clip(high_places / places, 0.0, 1.0)
 
     @cached_property
     def _group(self) -> Whole:
         """The group of each bit."""
-        return np.repeat(np.arange(len(self.counts)), self.counts)
+        groups = np.arange(len(self.counts))
+        return np.repeat(groups, self.counts)
 
     def _variance(self, holders: Array, people: Array) -> Array:
         """Variances of counts in the order of the bits.
@@ -316,12 +324,11 @@ class SidesCollected(sides.Sides, Collected):
 
     def _standard_errors(self, values: Array, users: int) -> tuple[Array, Array]:
         """The standard errors in the order of the bits, and those if nobody had the item."""
-        items = np.array(self.counts)
-        groups = items.size
+        groups = len(self.counts)
         # Unbiased estimates sum to about the users; what noise took below 0 is left out.
         people = np.bincount(self._group, values, groups)
         people = np.maximum(people, 0.0)
-        shares = items / items.sum()
+        shares = self._items / self._items.sum()
         if people.any():
             shares = people / people.sum()
         holders = np.clip(values, 0, users)
@@ -330,7 +337,7 @@ class SidesCollected(sides.Sides, Collected):
         # group, with the shares of all groups then.
         shares_then = np.tile(shares, (groups, 1)) + _NO_SHARE
         own_group = np.diag_indices(groups)
-        shares_then[own_group] *= items > 1
+        shares_then[own_group] *= self._items > 1
         totals = shares_then.sum(axis=1, keepdims=True)
         shares_then /= np.maximum(totals, _NO_SHARE)
         null_by_group = shares_then * self.variances.other.T
