@@ -23,6 +23,7 @@ from planner.mechanisms.words import CHUNK_WORDS, Words, map_rows, rows_at_once
 _FIRST_BITS = 10
 _SECOND_BITS = 8
 _LAST_BITS = DENOMINATOR_BITS - _FIRST_BITS - _SECOND_BITS
+_LAST_MASK = np.uint32(2**_LAST_BITS - 1)
 
 
 class BernoulliRows:
@@ -39,20 +40,23 @@ class BernoulliRows:
 
     def __init__(self, thresholds: ArrayLike, rows: int) -> None:
         values = np.asarray(thresholds)
-        self._words = words_for(values.size)
+        bits = values.size
+        self._words = words_for(bits)
         # Lanes beyond the last bit get any threshold; they are masked at the end.
         lanes = np.full(64 * self._words, values[-1], dtype=np.uint32)
-        lanes[: values.size] = values
-        every_bit = np.ones((1, values.size), dtype=np.uint8)
-        self._mask = pack(every_bit)[0, -1]
-        self._last_digits = lanes & np.uint32(2**_LAST_BITS - 1)
+        lanes[:bits] = values
+        packed_ones = pack(np.ones((1, bits), dtype=np.uint8))
+        self._mask = packed_ones[0, -1]  # of the last word
+        self._last_digits = lanes & _LAST_MASK
         # Digits of all lanes from the lowest that is compared in words, shape (digits, words).
         shifts = np.arange(_LAST_BITS, DENOMINATOR_BITS, dtype=np.uint32)
-        digits_of_lanes = (lanes >> shifts[:, None]) & np.uint32(1)
-        digits = pack(digits_of_lanes)
+        shifted = lanes >> shifts[:, None]
+        digits = pack(shifted & np.uint32(1))
         self._second = digits[:_SECOND_BITS]
         # A whole chunk's digits: long loops are fast loops.
-        self._first = [_uniform(digit, rows) for digit in digits[_SECOND_BITS:]]
+        self._first = []
+        for digit in digits[_SECOND_BITS:]:
+            self._first.append(_uniform(digit, rows))
 
     def fill(self, out: Packed, words: Words) -> None:
         """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``."""
@@ -74,15 +78,15 @@ class BernoulliRows:
         self, flat: Packed, undecided: Packed, column: Whole, words: Words
     ) -> None:
         """Set the undecided lanes, which are 0 so far, by their last digits one by one."""
-        some = np.flatnonzero(undecided)
-        bits = unpack(undecided[some, None], 64)
+        open_words = np.flatnonzero(undecided)
+        bits = unpack(undecided[open_words, None], 64)
         row, lane = np.nonzero(bits)
-        item = 64 * column[some[row]] + lane
-        last_digits = self._last_digits[item]
-        drawn = words.half(row.size) >> np.uint32(32 - _LAST_BITS)
-        bits[row, lane] = drawn < last_digits
+        column_of_lane = column[open_words[row]]
+        last_digits = self._last_digits[64 * column_of_lane + lane]
+        random_digits = words.half(row.size) >> np.uint32(32 - _LAST_BITS)
+        bits[row, lane] = random_digits < last_digits
         packed = pack(bits)
-        flat[some] |= packed[:, 0]
+        flat[open_words] |= packed[:, 0]
 
 
 def _uniform(digit: Packed, rows: int) -> Packed | bool:
@@ -133,16 +137,18 @@ def draw_reports(
     children = words.split(chunk_count)
 
     def draw(part: slice, i: int) -> None:
+        source = children[i]
         rows = reports[part]
         items = true[part]
-        noise.fill(rows, children[i])
-        heads = children[i].half(items.size) < a[items]
+        noise.fill(rows, source)
+        is_one = source.half(items.size) < a[items]
         # The true bit has a law of its own: what was drawn for it is replaced.
         row = np.arange(items.size)
         word = items >> 6
         lane = (items & 63).astype(np.uint64)
-        rows[row, word] &= ~(np.uint64(1) << lane)
-        rows[row, word] |= heads.astype(np.uint64) << lane
+        true_bit = np.uint64(1) << lane
+        rows[row, word] &= ~true_bit
+        rows[row, word] |= is_one.astype(np.uint64) << lane
 
     map_rows(draw, people, chunk)
     return reports

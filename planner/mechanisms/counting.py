@@ -40,7 +40,8 @@ def pack(bits: NDArray[np.generic]) -> Packed:
     [[5], [4]]
     """
     n, m = bits.shape
-    padded = np.zeros((n, 64 * words_for(m)), dtype=np.uint8)
+    width = 64 * words_for(m)
+    padded = np.zeros((n, width), dtype=np.uint8)
     padded[:, :m] = bits
     octets = np.packbits(padded, axis=1, bitorder="little")
     words = octets.view(_LITTLE_ENDIAN)
@@ -49,7 +50,8 @@ def pack(bits: NDArray[np.generic]) -> Packed:
 
 def unpack(reports: Packed, items: int) -> NDArray[np.uint8]:
     """The inverse of :func:`pack`, shape ``(n, items)``."""
-    octets = np.ascontiguousarray(reports, dtype=_LITTLE_ENDIAN).view(np.uint8)
+    words = np.ascontiguousarray(reports, dtype=_LITTLE_ENDIAN)
+    octets = words.view(np.uint8)
     return np.unpackbits(octets, axis=1, bitorder="little", count=items)
 
 
@@ -68,14 +70,16 @@ def bit_of(reports: Packed, item: int) -> Whole:
 
 def require_inside(rows: Packed, bits: int, first: int = 0) -> None:
     """InputError naming the first report with a bit beyond ``bits``; ``first`` is row 0's."""
-    if bits % 64:
-        beyond = rows[:, -1] >> np.uint64(bits % 64)
-        for u in np.flatnonzero(beyond):
-            allowed = f"0 in all bits from {bits} on, as there are {bits}"
-            remedy = "Read the reports with the mechanism that made them."
-            raise InputError(
-                f"reports[{first + u}]", hex(int(rows[u, -1])), allowed, remedy
-            )
+    lanes_of_last_word = bits % 64
+    if lanes_of_last_word == 0:
+        return
+    last_word = rows[:, -1]
+    beyond = last_word >> np.uint64(lanes_of_last_word)
+    for u in np.flatnonzero(beyond):
+        word = hex(int(last_word[u]))
+        allowed = f"0 in all bits from {bits} on, as there are {bits}"
+        remedy = "Read the reports with the mechanism that made them."
+        raise InputError(f"reports[{first + u}]", word, allowed, remedy)
 
 
 class BitCounter:
@@ -99,15 +103,17 @@ class BitCounter:
         self._words = words_for(items)
         self._height = rows_at_once(_SLAB_WORDS, self._words)
         self._adder = _Adder()
-        self._slab = np.empty((self._height, self._words), dtype=np.uint64)
+        shape = (self._height, self._words)
+        self._slab = np.empty(shape, dtype=np.uint64)
         self._filled = 0
 
     def add(self, reports: Packed) -> None:
         """Add checked reports; the array may be kept for a while, and must not change."""
-        full = len(reports) - len(reports) % self._height
-        for start in range(0, full, self._height):
-            self._adder.add(reports[start : start + self._height])
-        self.add_some(reports, np.arange(full, len(reports)))
+        slabs = _slabs_of(reports, self._height)
+        for slab in slabs:
+            self._adder.add(slab)
+        in_slabs = len(slabs) * self._height
+        self.add_some(reports, np.arange(in_slabs, len(reports)))
 
     def add_some(self, reports: Packed, numbers: Whole) -> None:
         """Add those of the reports that have these numbers, from 0; the array is not kept."""
@@ -148,12 +154,21 @@ def _add_up(parts: list[tuple[int, Packed]], words: int) -> list[tuple[int, Pack
     adder = _Adder()
     left = []
     for plane, rows in parts:
-        full = len(rows) - len(rows) % height
-        for start in range(0, full, height):
-            adder.add(rows[start : start + height], plane)
-        if full < len(rows):
-            left.append((plane, rows[full:]))
+        slabs = _slabs_of(rows, height)
+        for slab in slabs:
+            adder.add(slab, plane)
+        rest = rows[len(slabs) * height :]
+        if len(rest):
+            left.append((plane, rest))
     return left + adder.parts()
+
+
+def _slabs_of(rows: Packed, height: int) -> list[Packed]:
+    """As many slabs of this height as the rows fill, from the first row on."""
+    slabs = []
+    for start in range(0, len(rows) - height + 1, height):
+        slabs.append(rows[start : start + height])
+    return slabs
 
 
 class _Adder:
@@ -231,12 +246,10 @@ class Aggregate:
             remedy = "Convert them by counts.astype(numpy.int64) if nothing is lost."
             raise InputError("counts", counts.dtype, "whole numbers", remedy)
         if counts.size:
-            least = int(counts.min())
-            most = int(counts.max())
-            if least < 0 or most > self.users:
-                worst = least
-                if most > self.users:
-                    worst = most
+            worst = int(counts.max())
+            if worst <= self.users:
+                worst = int(counts.min())
+            if not 0 <= worst <= self.users:
                 allowed = f"from 0 to the number of users, {self.users}"
                 remedy = "A user adds at most 1 to a count: count each report once."
                 raise InputError("counts", worst, allowed, remedy)
@@ -247,21 +260,20 @@ class Aggregate:
     def require(self, shape: tuple[int, ...]) -> None:
         """InputError unless there are users, and counts of this shape."""
         if self.users < 1:
-            raise InputError(
-                "users", self.users, "at least 1", "Collect reports first."
-            )
+            remedy = "Collect reports first."
+            raise InputError("users", self.users, "at least 1", remedy)
         if self.counts.shape != shape:
+            allowed = f"of the shape {shape}"
             remedy = "Count the reports with the mechanism that made them."
-            raise InputError(
-                "counts", self.counts.shape, f"of the shape {shape}", remedy
-            )
+            raise InputError("counts", self.counts.shape, allowed, remedy)
 
     def __add__(self, other: Aggregate) -> Aggregate:
         if self.counts.shape != other.counts.shape:
             allowed = f"of the shape {self.counts.shape}"
             remedy = "Add counts of the same question only."
             raise InputError("counts", other.counts.shape, allowed, remedy)
-        return Aggregate(self.users + other.users, self.counts + other.counts)
+        users = self.users + other.users
+        return Aggregate(users, self.counts + other.counts)
 
 
 def stacked(rounds: Sequence[Aggregate]) -> Aggregate:
@@ -269,7 +281,8 @@ def stacked(rounds: Sequence[Aggregate]) -> Aggregate:
     if len(rounds) == 1:
         return rounds[0]
     users = max(aggregate.users for aggregate in rounds)
-    return Aggregate(users, np.stack([aggregate.counts for aggregate in rounds]))
+    counts = np.stack([aggregate.counts for aggregate in rounds])
+    return Aggregate(users, counts)
 
 
 class Counter(Protocol):
@@ -303,10 +316,9 @@ class SumCounter:
 def require_below(numbers: NDArray[np.unsignedinteger], size: int) -> None:
     """InputError that names the first report whose number is not below ``size``."""
     for u in np.flatnonzero(numbers >= size):
+        allowed = f"from 0 to {size - 1}"
         remedy = "Leave the damaged report out."
-        raise InputError(
-            f"report {u}", int(numbers[u]), f"from 0 to {size - 1}", remedy
-        )
+        raise InputError(f"report {u}", int(numbers[u]), allowed, remedy)
 
 
 class CellCounter(SumCounter):
@@ -345,10 +357,9 @@ class PackedCounter:
         if self._held is not None:
             ones = np.bitwise_count(words).sum(axis=1)
             for u in np.flatnonzero(ones != self._held):
+                argument = f"ones of report {u}"
                 allowed = f"{self._held}, the elements of a report"
-                raise InputError(
-                    f"ones of report {u}", int(ones[u]), allowed, "Leave it out."
-                )
+                raise InputError(argument, int(ones[u]), allowed, "Leave it out.")
         require_inside(words, self._bits, self._users)
         self._counter.add(words)
         self._users += len(rows)
@@ -405,9 +416,9 @@ class SidesCounter:
     def __init__(self, counts: Whole, types: Whole) -> None:
         self._types = types
         self._levels = level_bits(counts)
-        self._items = int(counts.sum())
         # The adders want rows without gaps, so the type's word is added up with the others.
-        self._counters = [BitCounter(64 + self._items) for _ in types]
+        self._bits = 64 + int(counts.sum())
+        self._counters = [BitCounter(self._bits) for _ in types]
         self._reports = np.zeros(len(types), dtype=np.int64)
 
     def add(self, rows: Reports) -> None:
@@ -418,52 +429,63 @@ class SidesCounter:
             # The number of the only type is not sent.
             type_column = np.zeros((len(words), 1), dtype=words.dtype)
             words = np.hstack([type_column, words])
-        require_inside(words, 64 + self._items, first)
+        require_inside(words, self._bits, first)
         report_types = self._types_of(words, first)
+        self._require_sizes(words, report_types, first)
         # The numbers of the reports of each type, side by side.
         order = np.argsort(report_types, kind="stable")
-        every_type = np.arange(self._reports.size)
-        ends = np.searchsorted(report_types.take(order), every_type, side="right")
+        reports_of_types = np.bincount(report_types, minlength=self._reports.size)
+        ends = np.cumsum(reports_of_types)
         numbers_of_types = np.split(order, ends[:-1])
-        self._reports += np.diff(ends, prepend=0)
+        self._reports += reports_of_types
         for counter, numbers in zip(self._counters, numbers_of_types, strict=True):
             counter.add_some(words, numbers)
 
     def sums(self) -> Aggregate:
         """What was counted."""
         ones = np.array([counter.counts() for counter in self._counters])
-        ones_of_items = ones[:, 64 : 64 + self._items]  # without the type's word
+        ones_of_items = ones[:, 64:]  # without the type's word
         counts = np.column_stack([self._reports, ones_of_items])
-        return Aggregate(int(self._reports.sum()), counts.ravel())
+        users = int(self._reports.sum())
+        return Aggregate(users, counts.ravel())
 
     def _types_of(self, rows: Packed, first: int) -> NDArray[np.unsignedinteger]:
         """The reports' types, all checked; ``first`` is the number of the first, for errors."""
-        types = self._types
-        for u in np.flatnonzero(rows[:, 0] >= len(types)):
-            allowed = f"a type from 0 to {len(types) - 1}"
+        last = len(self._types) - 1
+        numbers = rows[:, 0]
+        for u in np.flatnonzero(numbers > last):
+            allowed = f"a type from 0 to {last}"
             remedy = "Read the reports with the mechanism that made them."
             raise InputError(
-                f"reports[{first + u}][0]", int(rows[u, 0]), allowed, remedy
+                f"reports[{first + u}][0]", int(numbers[u]), allowed, remedy
             )
-        smallest = np.min_scalar_type(len(types) - 1)
-        report_types = rows[:, 0].astype(smallest)
-        # Ones of each level of each report, (levels, reports).
-        sizes = np.empty((types.shape[1], len(rows)), dtype=np.int32)
-        step = rows_at_once(_WEIGHED_WORDS, rows.shape[1])
-        for start in range(0, len(rows), step):
-            end = start + step
-            words = rows[start:end, 1:].T.copy()  # long loops are fast loops
-            for size, (of_level, mask) in zip(sizes, self._levels, strict=True):
-                ones = np.bitwise_count(words[of_level] & mask[:, None])
-                ones.sum(axis=0, dtype=np.int32, out=size[start:end])
-        sizes_of_types = types.T.astype(np.int32)
+        return numbers.astype(np.min_scalar_type(last))
+
+    def _require_sizes(
+        self, rows: Packed, report_types: NDArray[np.unsignedinteger], first: int
+    ) -> None:
+        """InputError for a report without as many ones in each level as its type has."""
+        sizes = self._sizes_of(rows)
+        sizes_of_types = self._types.T.astype(np.int32)
         expected = sizes_of_types.take(report_types, axis=1)
         is_wrong = (sizes != expected).any(axis=0)
         for u in np.flatnonzero(is_wrong):
             report_type = report_types[u]
-            allowed = f"{types[report_type].tolist()}, by level, for type {report_type}"
+            size_of_type = self._types[report_type].tolist()
+            argument = f"size of reports[{first + u}]"
+            allowed = f"{size_of_type}, by level, for type {report_type}"
             remedy = "The mechanism sends no such report."
-            raise InputError(
-                f"size of reports[{first + u}]", sizes[:, u].tolist(), allowed, remedy
-            )
-        return report_types
+            raise InputError(argument, sizes[:, u].tolist(), allowed, remedy)
+
+    def _sizes_of(self, rows: Packed) -> NDArray[np.int32]:
+        """Ones of each level of each report, ``(levels, reports)``."""
+        shape = (len(self._levels), len(rows))
+        sizes = np.empty(shape, dtype=np.int32)
+        step = rows_at_once(_WEIGHED_WORDS, rows.shape[1])
+        for start in range(0, len(rows), step):
+            end = start + step
+            words = rows[start:end, 1:].T.copy()  # long loops are fast loops
+            for size, level in zip(sizes, self._levels, strict=True):
+                ones = np.bitwise_count(words[level.words] & level.mask[:, None])
+                ones.sum(axis=0, dtype=np.int32, out=size[start:end])
+        return sizes

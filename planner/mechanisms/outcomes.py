@@ -60,10 +60,21 @@ class Outcome:
 
     def pattern_sums(self, aggregates: Sequence[Aggregate]) -> PatternSums:
         """The sums of several patterns, in their order."""
-        people = np.array([counted.users for counted in aggregates], dtype=np.float64)
-        sums = np.array([self.sums_of(counted) for counted in aggregates], np.float64)
-        weight, base, weight_square, product, base_square = sums.reshape(-1, 5).T
-        return PatternSums(people, weight, base, weight_square, product, base_square)
+        people = []
+        sums = []
+        for counted in aggregates:
+            people.append(float(counted.users))
+            sums.append(self.sums_of(counted))
+        columns = np.array(sums, dtype=np.float64).reshape(-1, 5).T
+        weight, base, weight_square, product, base_square = columns
+        return PatternSums(
+            np.array(people, dtype=np.float64),
+            weight,
+            base,
+            weight_square,
+            product,
+            base_square,
+        )
 
 
 def outcome_names(law: CollectedLaw) -> list[str]:
@@ -150,18 +161,21 @@ def _item_variance(
 ) -> Callable[[Array], Array]:
     """``v(p) = p H + (1 - p) O - p^2``, with the means of ``T^2`` of holders, ``H``, and others."""
     size = shape.levels.elements
-    others = np.full(
-        size, 1.0
-    )  # shares of the elements among those who have another one
+    # Shares of the elements among those who have another one.
+    other_shares = np.ones(size)
     if shares is not None:
-        others[: shares.size] = np.maximum(shares, 1e-9)
-    others[k] = 0.0
-    others /= max(others.sum(), 1e-300)
-    item = np.eye(1, size, k)  # as a sum: item k alone; as shares: everybody has it
-    of_holder = shape.second_moments(item[0], item)[0, 0]
-    of_others = shape.second_moments(others, item)[0, 0]
-    factor = asked.scale**2
-    return _mixed_variance(factor * float(of_holder), factor * float(of_others))
+        other_shares[: shares.size] = np.maximum(shares, 1e-9)
+    other_shares[k] = 0.0
+    other_shares /= max(other_shares.sum(), 1e-300)
+    item_alone = np.eye(1, size, k)
+    everybody_has_it = item_alone[0]
+    of_holder = shape.second_moments(everybody_has_it, item_alone)
+    of_others = shape.second_moments(other_shares, item_alone)
+    square = asked.scale**2
+    return _mixed_variance(
+        of_holder=square * float(of_holder[0, 0]),
+        of_others=square * float(of_others[0, 0]),
+    )
 
 
 def _mixed_variance(of_holder: float, of_others: float) -> Callable[[Array], Array]:
@@ -202,12 +216,12 @@ def _of_ordered(asked: OrderedCollected, shape: RowsCollected) -> dict[str, Outc
     if asked.no_answer:
         base = values[size - 1]
     outcomes = {}
-    for i in range(size - 1):
+    for i, item in enumerate(asked.order[: size - 1]):
         holders = list(asked.order[: i + 1])
         others = list(asked.order[i + 1 :])
         # E[T^2] by the person's answer.
         squares = chances @ np.square(values[i])
-        name = f"up to {names[asked.order[i]]}"
+        name = f"up to {names[item]}"
 
         # The default binds this turn's answer; a plain i would be the last one of all.
         def is_up_to(code: Code, last: int = i) -> tuple[float, float]:
@@ -218,14 +232,16 @@ def _of_ordered(asked: OrderedCollected, shape: RowsCollected) -> dict[str, Outc
             name=name,
             is_share=True,
             sums_of=_row_sums(values[i], base),
-            variance=_mixed_variance(squares[holders].mean(), squares[others].mean()),
+            variance=_mixed_variance(
+                of_holder=squares[holders].mean(), of_others=squares[others].mean()
+            ),
             truth_of=is_up_to,
         )
     if asked.scores:
         # The last answer's score, less each step of the scores for people below it.
         steps = np.diff(asked.scores[:size])
-        below = values[: size - 1]
-        score = asked.scores[size - 1] * base - steps @ below
+        last_score = asked.scores[size - 1]
+        score = last_score * base - steps @ values[: size - 1]
         outcomes[_MEAN_SCORE] = _of_rows(_MEAN_SCORE, score, base, score_of)
     return outcomes
 

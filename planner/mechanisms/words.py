@@ -90,11 +90,12 @@ def system_words() -> Words:
 def seeded_words(rng: np.random.Generator) -> Words:
     """Words of a generator, for simulations alone; chunks have children of it (SFC64)."""
     if isinstance(rng.bit_generator, np.random.MT19937):
-        raise InputError("rng", "MT19937", "a generator of 64-bit words", "Use SFC64.")
-    random_raw = rng.bit_generator.random_raw
+        allowed = "a generator of 64-bit words"
+        raise InputError("rng", "MT19937", allowed, "Use SFC64.")
+    bits = rng.bit_generator
 
     def raw(count: int) -> NDArray[np.uint64]:
-        return np.asarray(random_raw(count), dtype=np.uint64)
+        return np.asarray(bits.random_raw(count), dtype=np.uint64)
 
     def split(count: int) -> list[Words]:
         return [seeded_words(child) for child in spawn(rng, count)]
@@ -108,9 +109,13 @@ def spawn(rng: np.random.Generator, count: int) -> list[np.random.Generator]:
     Works for every generator, also one without a seed sequence, and moves ``rng``
     on, so that two calls never give the same children.
     """
-    entropy = rng.integers(2**32, size=8, dtype=np.uint64).tolist()
-    children = np.random.SeedSequence(entropy).spawn(count)
-    return [np.random.Generator(np.random.SFC64(child)) for child in children]
+    entropy = rng.integers(2**32, size=8, dtype=np.uint64)
+    seeds = np.random.SeedSequence(entropy.tolist()).spawn(count)
+    generators = []
+    for seed in seeds:
+        bits = np.random.SFC64(seed)
+        generators.append(np.random.Generator(bits))
+    return generators
 
 
 def rows_at_once(size: int, width: int) -> int:
@@ -135,8 +140,7 @@ def map_rows(function: Callable[[slice, int], T], rows: int, chunk: int) -> list
         end = min(start + chunk, rows)
         parts.append(slice(start, end))
     numbers = range(len(parts))
-    processors = os.cpu_count() or 1
-    workers = min(len(parts), processors)
+    workers = min(len(parts), os.cpu_count() or 1)
     if workers <= 1:
         return list(map(function, parts, numbers))
     with ThreadPoolExecutor(workers) as pool:
