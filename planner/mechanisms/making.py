@@ -82,7 +82,9 @@ def unary(table: UnaryTable) -> CollectedLaw:
     >>> mechanism.estimate(counts).values.round().tolist()
     [614.0, 17.0, 68.0, 419.0, -1.0]
     """
-    name = table.model if table.model in ("rappor", "oue") else "idue"
+    name = "idue"
+    if table.model in ("rappor", "oue"):
+        name = table.model
     return _bits(name, table.a, table.b, table.policy.plain())
 
 
@@ -117,6 +119,7 @@ def oue(epsilon: float, items: int) -> CollectedLaw:
 def _bits(
     name: str, a: Iterable[float], b: Iterable[float], levels: Levels
 ) -> CollectedLaw:
+    """Unary encoding with the probabilities of these levels, as integers."""
     a_units, b_units = round_inward(list(a), list(b), levels)
     shape = BitsCollected(levels, tuple(a_units), tuple(b_units))
     return of_item(name, shape)
@@ -222,8 +225,12 @@ def _alike(epsilon: float, items: int) -> Levels:
     """One level of so many items: all answers have the same budget."""
     arguments.budget("epsilon", epsilon)
     count = inputs.item_count(items)
+    without_names = ()
     return Levels(
-        (ANY_ANSWER,), epsilons=(float(epsilon),), item_counts=(count,), items=((),)
+        (ANY_ANSWER,),
+        epsilons=(float(epsilon),),
+        item_counts=(count,),
+        items=(without_names,),
     )
 
 
@@ -341,7 +348,8 @@ def bisample_md(epsilon: float, domain: NumericDomain | None = None) -> Collecte
         raise InputError("epsilon", epsilon, f"at least {_MIN_EPSILON:g}", remedy)
     # Each of the two directions s is drawn with 1/2; rounding the rarer bit up is private.
     half = DENOMINATOR // 2
-    few = int(units_above(0.5 / (exp(epsilon) + 1)))  # (1 - p) / 2
+    rarer_share = 0.5 / (exp(epsilon) + 1)  # (1 - p) / 2
+    few = int(units_above(rarer_share))
     many = half - few  # p / 2
     theta = (many - few) / half  # 2 p - 1
     noise = few / half  # 1 - p
@@ -380,25 +388,28 @@ def mean_channel(channel: Channel, yes_no: bool = False) -> CollectedLaw:
     """
     # A channel for a mean wants the sum of the numbers, of none 0, and the number of answers.
     grid = channel.wanted[0, :-1]
-    answers = np.append(np.ones(grid.size), 0.0)
-    even_grid = np.linspace(grid[0], grid[-1], grid.size)
-    is_range = np.allclose(grid, even_grid) and grid[0] < grid[-1]
+    points = grid.size
+    lower = float(grid[0])
+    upper = float(grid[-1])
+    answers = np.append(np.ones(points), 0.0)
+    even_grid = np.linspace(lower, upper, points)
+    is_range = np.allclose(grid, even_grid) and lower < upper
     counts_answers = np.array_equal(channel.wanted[-1], answers)
     if len(channel.wanted) != 2 or not is_range or not counts_answers:
         wanted_names = ", ".join(channel.wanted_names)
         reason = f"the channel is for {wanted_names}, not for a mean"
         raise InputError.because("channel", reason, "Take one from best_channel.")
-    if yes_no and grid.size > 2:
+    if yes_no and points > 2:
         remedy = "Solve it with points=2."
-        raise InputError("points", grid.size, "2 for a question of yes and no", remedy)
-    domain = NumericDomain(float(grid[0]), float(grid[-1]), yes_no)
+        raise InputError("points", points, "2 for a question of yes and no", remedy)
+    domain = NumericDomain(lower, upper, yes_no)
     drawn = drawn_channel(channel)
     # A number v on [-1, 1] is (x - center) / radius; of people without an answer it is 0.
     scale = 1 / domain.radius
     shift = -domain.center / domain.radius
     to_unit = np.array([[scale, shift], [0.0, 1.0]])
-    unit_grid = np.append(np.linspace(-1, 1, grid.size), 0.0)
-    quantities = np.array([unit_grid, answers])
+    unit_grid = np.linspace(-1, 1, points)
+    quantities = np.array([np.append(unit_grid, 0.0), answers])
     # Digits are lost on the way if the range is far from 0: it is made unbiased once more.
     on_unit = to_unit @ drawn.estimator
     values = nearest_unbiased(on_unit, quantities, drawn.matrix)
@@ -419,44 +430,51 @@ def _of_numbers(
 
     ``blocks`` are the sizes of the blocks of reports of which a device draws one first.
     """
-    points = len(rows) - 1
     asked = NumberCollected.over(
-        domain.lower, domain.upper, domain.yes_no, points, epsilon
+        domain.lower,
+        domain.upper,
+        domain.yes_no,
+        points=len(rows) - 1,
+        epsilon=epsilon,
     )
     shape = RowsCollected(
-        asked.levels, as_tuples(rows), as_tuples(values), as_tuples(blocks)
+        asked.levels,
+        rows=as_tuples(rows),
+        values=as_tuples(values),
+        blocks=as_tuples(blocks),
     )
     return CollectedLaw("", name, asked, shape)
 
 
 def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
     """A channel for the ordered answers of a question, which stand level by level."""
-    estimation = question.way_of_asking
+    way = question.way_of_asking
     drawn = drawn_channel(channel)
-    wrong = channel.symbols != question.ordered
+    is_fit = channel.symbols == question.ordered
     if question.wanted != MEAN_OF_SCORES:
         drawn = shares_up_to(drawn)
     elif not np.array_equal(drawn.wanted, [question.scores]):
-        wrong = True
-    if wrong:
-        reason = f"the channel is for {', '.join(channel.wanted_names)}, not for {question.name!r}"
-        raise InputError.because(
-            "channel", reason, "Take the one that was planned for it."
-        )
-    rows = integers_of(drawn)[np.argsort(estimation.order)]
+        is_fit = False
+    if not is_fit:
+        wanted_names = ", ".join(channel.wanted_names)
+        reason = f"the channel is for {wanted_names}, not for {question.name!r}"
+        remedy = "Take the one that was planned for it."
+        raise InputError.because("channel", reason, remedy)
+    level_by_level = np.argsort(way.order)
+    rows = integers_of(drawn)[level_by_level]
     shape = RowsCollected(
-        estimation.levels,
-        as_tuples(rows.tolist()),
-        as_tuples(drawn.estimator.tolist()),
+        way.levels,
+        rows=as_tuples(rows.tolist()),
+        values=as_tuples(drawn.estimator.tolist()),
     )
     asked = OrderedCollected(
-        estimation.levels,
-        estimation.order,
-        estimation.scores,
-        estimation.wanted,
-        estimation.no_answer,
-        estimation.lower,
-        estimation.upper,
+        way.levels,
+        way.order,
+        way.scores,
+        way.wanted,
+        way.no_answer,
+        way.lower,
+        way.upper,
     )
     return CollectedLaw("", "ordered-channel", asked, shape)
 
@@ -484,9 +502,7 @@ def law_of(question: Question, mechanism: object) -> CollectedLaw:
         # The report of a joint question is about one of the pairs of its parts' answers.
         expected = Item.kind
     if law.kind != expected:
-        allowed = repr(law.kind)
+        what = f"kind of question {question.name!r}"
         remedy = "Plan the mechanism for this question."
-        raise InputError(
-            f"kind of question {question.name!r}", question.kind, allowed, remedy
-        )
+        raise InputError(what, question.kind, repr(law.kind), remedy)
     return law.of(question)

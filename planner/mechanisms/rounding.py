@@ -32,13 +32,13 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Certificate, Channel, SubsetDesign, nearest_unbiased
 from planner.solvers.types import NO_SPLIT, OutputTypes, pooled
 
-# factors that outweigh the rounding of a double
+# Factors that outweigh the rounding of a double.
 _BELOW = 1 - 1e-15
 _ABOVE = 1 + 2**-40
 _MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 _MOST_MIXED = 0.01
 _MOST_EXCESS = 1e-9
-# relative: more than sums, ratios and products of doubles are off by
+# Relative: more than sums, ratios and products of doubles are off by.
 _DOUBLES = 2.0**-45
 
 
@@ -49,15 +49,19 @@ def units_below(share: float) -> int:
 
 def units_above(shares: ArrayLike) -> Whole:
     """The fewest units of 2^-32 that shares surely have not more than, each."""
-    return np.ceil(np.asarray(shares) * DENOMINATOR * _ABOVE).astype(np.int64)
+    units = np.asarray(shares) * DENOMINATOR
+    return np.ceil(units * _ABOVE).astype(np.int64)
 
 
 def round_inward(
     a: Sequence[float], b: Sequence[float], levels: Levels
 ) -> tuple[list[int], list[int]]:
     """A table's integers, ``a`` rounded down and ``b`` up, that keep every pair's budget."""
-    a_units = [min(floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
-    b_units = [max(ceil(value * DENOMINATOR), 1) for value in b]
+    a_units = []
+    b_units = []
+    for a_share, b_share in zip(a, b, strict=True):
+        a_units.append(min(floor(a_share * DENOMINATOR), DENOMINATOR - 1))
+        b_units.append(max(ceil(b_share * DENOMINATOR), 1))
     for _ in range(1 + _MAX_STEPS):
         _require_apart(a_units, b_units, levels)
         try:
@@ -166,34 +170,28 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
     ([[1], [0]], [[[1431655766, 2863311527], [3, 0]]])
     """
     types = _without_equal_sides(types)
-    # D = 2^32 and, below, r, K, B_0, M_o, delta and phi_o are those of the proof.
+    # D = 2^32 and, below, r, eta, K, B_0, M_o, delta and phi_o are those of the proof.
     bounds = policy.bounds()
-    finite = np.isfinite(bounds)
-    eta = _excess(types, bounds)  # e^loss exceeds e^budget by this factor, less 1
-    chances = types.probabilities  # p_i(o, s), shape (t, n, 2)
-    row_sums = chances.sum(axis=(1, 2))
-    for level in np.flatnonzero(np.abs(row_sums - 1) > _MOST_EXCESS):
-        total = float(row_sums[level])
-        reason = f"The probabilities of level {level} sum to {total!r}, not to 1"
-        raise VerificationError(reason, "Solve the design again.")
-    # n / m of each side: the share of a level's items that stand on it, (levels, types, 2).
-    is_possible = types.high > 0
-    on_side = np.stack([types.low_counts, types.high_counts], axis=2)
-    on_side = on_side * is_possible[..., None]
-    side_shares = on_side.transpose(1, 0, 2) / types.item_counts[:, None, None]
-    is_occupied = side_shares > 0
+    eta = _excess(types, bounds)
+    is_budget = np.isfinite(bounds)
     r = math.log(2)  # without a budget between any two levels, any r does
-    if finite.any():
-        r = float(bounds[finite].min())
+    if is_budget.any():
+        r = float(bounds[is_budget].min())
+    chances = types.probabilities  # p_i(o, s), shape (t, n, 2)
+    row_sums = chances.sum(axis=(1, 2))  # R_i
+    _require_laws(row_sums)
+    side_shares = _side_shares(types)  # n / m_i
+    is_occupied = side_shares > 0
     # Of the rounding of K numbers the blank type gets less than K units, and what rows of unequal
     # sums leave over; B_0 is as much as makes e^r times the least of it exceed the most.
     K = int(is_occupied.sum(axis=(1, 2)).max())
-    uneven = float(np.ptp(row_sums) / row_sums.max()) + _DOUBLES
+    largest_sum = row_sums.max()
+    uneven = float(np.ptp(row_sums) / largest_sum) + _DOUBLES
     left_over = K + DENOMINATOR * uneven
     B_0 = ceil(left_over / math.expm1(r)) + 1
+    room = max(DENOMINATOR - B_0, 1)  # D - B_0
     smallest_shares = np.where(is_occupied, side_shares, 1.0).min(axis=(0, 2))
     M = 1 / smallest_shares  # M_o
-    room = max(DENOMINATOR - B_0, 1)  # D - B_0
     # The silent law's part delta outweighs a unit of rounding and what the doubles are off by.
     grown = 1 + DENOMINATOR * (eta + _DOUBLES)
     delta = float(M.sum() * grown / (room * -math.expm1(-r)))
@@ -203,12 +201,31 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
         raise InputError("epsilons", policy.epsilons.tolist(), allowed, remedy)
     phi = M / M.sum()  # phi_o
     silent = phi[:, None] * side_shares
-    mixed = (1 - delta) * chances / row_sums.max() + delta * silent
-    integers = np.zeros((row_sums.size, types.size + 1, 2), dtype=np.int64)
+    mixed = (1 - delta) * chances / largest_sum + delta * silent
+    shape = (row_sums.size, types.size + 1, 2)
+    integers = np.zeros(shape, dtype=np.int64)
     integers[:, :-1] = np.floor(room * mixed)
-    integers[:, -1, 0] = DENOMINATOR - integers.sum(axis=(1, 2))
+    lacking = DENOMINATOR - integers.sum(axis=(1, 2))
+    integers[:, -1, 0] = lacking
     blank_counts = np.zeros_like(types.item_counts)
     return np.vstack([types.high_counts, blank_counts]), integers
+
+
+def _require_laws(row_sums: Array) -> None:
+    """VerificationError unless the probabilities of each level sum to 1, but for rounding."""
+    for level in np.flatnonzero(np.abs(row_sums - 1) > _MOST_EXCESS):
+        total = float(row_sums[level])
+        reason = f"The probabilities of level {level} sum to {total!r}, not to 1"
+        raise VerificationError(reason, "Solve the design again.")
+
+
+def _side_shares(types: OutputTypes) -> Array:
+    """The share ``n / m`` of a level's items that stand on each side, ``(levels, types, 2)``."""
+    is_possible = types.high > 0
+    on_side = np.stack([types.low_counts, types.high_counts], axis=2)
+    on_side = on_side * is_possible[..., None]
+    by_level = on_side.transpose(1, 0, 2)
+    return by_level / types.item_counts[:, None, None]
 
 
 def _without_equal_sides(types: OutputTypes) -> OutputTypes:
@@ -226,11 +243,10 @@ def _without_equal_sides(types: OutputTypes) -> OutputTypes:
 
 def _excess(types: OutputTypes, bounds: Array) -> float:
     """The factor, less 1, by which types exceed a pair's budget; refused if not tiny."""
-    finite = np.isfinite(bounds)
-    excesses = types.pair_losses[finite] - bounds[finite]  # nats
-    largest = np.fmax.reduce(
-        excesses, initial=0.0
-    )  # NaN of a level with a single item, which has no pair
+    is_budget = np.isfinite(bounds)
+    excesses = types.pair_losses[is_budget] - bounds[is_budget]  # nats
+    # Of a level with a single item, which has no pair, the loss is NaN: fmax leaves it out.
+    largest = np.fmax.reduce(excesses, initial=0.0)
     excess = float(np.expm1(largest))
     if not excess <= _MOST_EXCESS:
         reason = f"The design exceeds a pair's budget by {excess:.3g} nats"
@@ -278,8 +294,8 @@ def drawn_channel(channel: Channel) -> Channel:
     if proof is None:
         return drawn
     # The bound is of all channels, those on the grid among them; only the error has moved.
-    gap = max(0.0, drawn.worst_error / proof.lower_bound - 1)
-    certificate = Certificate(proof.lower_bound, gap, proof.over)
+    gap = drawn.worst_error / proof.lower_bound - 1
+    certificate = Certificate(proof.lower_bound, max(0.0, gap), proof.over)
     return replace(drawn, certificate=certificate)
 
 
@@ -289,7 +305,8 @@ def _is_on_grid(channel: Channel) -> bool:
     is_whole = np.array_equal(units, np.rint(units))
     if not is_whole or units.min() < 1:
         return False
-    return bool((units.sum(axis=1) == DENOMINATOR).all())
+    sums = units.sum(axis=1)
+    return bool((sums == DENOMINATOR).all())
 
 
 def integers_of(channel: Channel) -> Whole:

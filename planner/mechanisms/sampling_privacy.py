@@ -91,21 +91,20 @@ class SamplingPrivacy:
         sampling = _probability("sampling", self.sampling)
         zero = _probability("zero", self.zero)
         if np.ndim(self.decoys) != 1 or not len(self.decoys):
+            allowed = "a list with one probability per value"
             remedy = "Write [0.1, 0.2] for two values."
-            raise InputError(
-                "decoys", self.decoys, "a list with one probability per value", remedy
-            )
+            raise InputError("decoys", self.decoys, allowed, remedy)
         decoys = []
         for j, decoy in enumerate(self.decoys):
             decoys.append(_probability(f"decoys[{j}]", decoy))
         total = sampling + zero + sum(decoys)
         if abs(total - 1) > 1e-9:
-            raise InputError(
-                "sampling + zero + decoys", total, "1", "Make them sum to one."
-            )
+            remedy = "Make them sum to one."
+            raise InputError("sampling + zero + decoys", total, "1", remedy)
         if not min(decoys):
+            never = decoys.index(0)
             remedy = "A value that is never a decoy gives away everyone who reports it."
-            raise InputError(f"decoys[{decoys.index(0)}]", 0.0, "above 0", remedy)
+            raise InputError(f"decoys[{never}]", 0.0, "above 0", remedy)
         if zero == 0 and not self.everyone_has_value:
             remedy = (
                 "Without it a person seen at 0 in round two has none of the values."
@@ -127,16 +126,16 @@ class SamplingPrivacy:
     ) -> Aggregate:
         """Totals with the law that perturbing everybody would give, without reports."""
         counts = self._true_counts(true_counts)
-        n = int(counts.sum())
+        people = int(counts.sum())
         sampled = inputs.generator(rng).binomial(counts, self.sampling)
         sampled_people = int(sampled.sum())
         # Whoever is not sampled says the same in both rounds, whatever the answer is.
-        stay = np.array([self.zero, *self.decoys])
-        decoys = rng.multinomial(n - sampled_people, stay / stay.sum())
-        first = decoys.copy()
+        stay = self._stay
+        unsampled = rng.multinomial(people - sampled_people, stay / stay.sum())
+        first = unsampled.copy()
         first[0] += sampled_people  # the sampled ones say 0 in round one
-        second = decoys + sampled
-        return Aggregate(n, np.stack([first, second]))
+        second = unsampled + sampled
+        return Aggregate(people, np.stack([first, second]))
 
     def estimate(self, aggregate: Aggregate) -> DieEstimates:
         """Unbiased counts per answer (eq. 11 and 16), shape ``(V + 1,)``, in users.
@@ -158,15 +157,14 @@ class SamplingPrivacy:
         aggregate.require((2, self.items))
         first, second = aggregate.counts
         moved = second[1:] - first[1:]
-        back = int(-moved[moved < 0].sum())
-        come = int(moved[moved > 0].sum())
-        if back > come:
+        leaving = int(-moved[moved < 0].sum())
+        coming = int(moved[moved > 0].sum())
+        if leaving > coming:
+            what = "people who leave a value"
             remedy = (
                 "Nobody leaves a value between the rounds. Are the rounds in order?"
             )
-            raise InputError(
-                "people who leave a value", back, "fewer than come to one", remedy
-            )
+            raise InputError(what, leaving, "fewer than come to one", remedy)
         counts = moved / self.sampling
         rest = aggregate.users - counts.sum()
         variances = self._variance(np.maximum(counts, 0.0))
@@ -179,7 +177,7 @@ class SamplingPrivacy:
             users=aggregate.users,
             moved=np.asarray(moved),
             sampling=self.sampling,
-            unmatched=max(in_one_round, back),
+            unmatched=max(in_one_round, leaving),
         )
 
     def variance(self, true_counts: ArrayLike) -> Array:
@@ -195,17 +193,21 @@ class SamplingPrivacy:
         ``u`` and ``v`` are told apart by the larger of entries ``u`` and ``v``, so a small budget
         for one value alone does not make it indistinguishable from a value with a large one.
         """
-        stay = np.array([self.zero, *self.decoys])
         losses = np.zeros(self.items)
         first = 0
         if self.everyone_has_value:
             first = 1  # output 0 says nothing then
-        losses[first:] = self.losses_with(stay[first:])
+        losses[first:] = self.losses_with(self._stay[first:])
         return losses
 
     def losses_with(self, decoys: ArrayLike) -> Array:
         """What a value's report in round two would say with other decoys of it, in nats."""
         return np.log1p(self.sampling / np.asarray(decoys, dtype=np.float64))
+
+    @property
+    def _stay(self) -> Array:
+        """``pi_0 .. pi_V``: probabilities to say each answer in both rounds."""
+        return np.array([self.zero, *self.decoys])
 
     def _true_counts(self, true_counts: ArrayLike) -> Whole:
         counts = inputs.true_counts(true_counts, self.items)
@@ -252,7 +254,7 @@ class DieEstimates(Estimates):
         if simultaneous:
             at_once = self.values.size
         tail = tail_share(confidence, at_once) / 2
-        fewest, most = self._seen()
+        fewest, most = self._moved_limits()
         lower, _ = binomial_size_limits(fewest, self.sampling, self.users, tail)
         _, upper = binomial_size_limits(most, self.sampling, self.users, tail)
         return self._with_none(lower, upper, self.users)
@@ -260,20 +262,21 @@ class DieEstimates(Estimates):
     def chance_limits(self, miss: float, normal: ChanceLimits) -> ChanceLimits:
         """Exact limits of the shares of a population: ``Binomial(n, p pi_s)`` people are moved."""
         del normal  # not needed: the law is inverted in closed form
-        fewest, most = self._seen()
+        fewest, most = self._moved_limits()
         lower, _ = clopper_pearson(fewest, self.users, miss)
         _, upper = clopper_pearson(most, self.users, miss)
         return self._with_none(
-            np.minimum(lower / self.sampling, 1.0),
-            np.minimum(upper / self.sampling, 1.0),
-            1,
+            lower=np.minimum(lower / self.sampling, 1.0),
+            upper=np.minimum(upper / self.sampling, 1.0),
+            whole=1,
         )
 
-    def _seen(self) -> tuple[Whole, Whole]:
+    def _moved_limits(self) -> tuple[Whole, Whole]:
         """The fewest and the most who moved to each value, and to any, last."""
-        seen = np.append(self.moved, self.moved.sum())
-        fewest = np.clip(seen - self.unmatched, 0, self.users)
-        most = np.clip(seen + self.unmatched, 0, self.users)
+        to_any = self.moved.sum()
+        moved = np.append(self.moved, to_any)
+        fewest = np.clip(moved - self.unmatched, 0, self.users)
+        most = np.clip(moved + self.unmatched, 0, self.users)
         return fewest, most
 
     @staticmethod
@@ -290,6 +293,7 @@ class DieEstimates(Estimates):
 
 
 def _probability(argument: str, value: object) -> float:
+    """The value as a number; InputError unless it is at least 0 and below 1."""
     number = finite(argument, value)
     if not 0 <= number < 1:
         allowed = "a probability, at least 0 and below 1"
@@ -387,18 +391,21 @@ def binomial_window(size: int, chance: float) -> tuple[int, Array]:
     ``V`` and ``x = 710``, more than ``x/3 + sqrt((x/3)^2 + 2 x V)`` off the mean.
     """
     exponent = 710  # x
-    variance = 2 * exponent * size * chance * (1 - chance)  # 2 x V
-    half = int(exponent / 3 + sqrt((exponent / 3) ** 2 + variance)) + 2
+    double_variance = 2 * exponent * size * chance * (1 - chance)  # 2 x V
+    third = exponent / 3
+    half_width = int(third + sqrt(third**2 + double_variance)) + 2
     mode = min(size, int((size + 1) * chance))
-    first = max(0, mode - half)
-    last = min(size, mode + half)
+    first = max(0, mode - half_width)
+    last = min(size, mode + half_width)
     # From the mode on by the ratios of neighbours, (size - x + 1) / x odds of x to x - 1.
     odds = chance / (1 - chance)
     above = np.arange(mode + 1, last + 1)
     below = np.arange(mode, first, -1)
-    weights_below = np.cumprod(below / (size - below + 1) / odds)
-    weights_above = np.cumprod((size - above + 1) / above * odds)
-    weights = np.concatenate([weights_below[::-1], [1.0], weights_above])
+    falls = below / (size - below + 1) / odds
+    rises = (size - above + 1) / above * odds
+    weights_below = np.cumprod(falls)
+    of_mode = [1.0]
+    weights = np.concatenate([weights_below[::-1], of_mode, np.cumprod(rises)])
     pmf = weights / weights.sum()
     pmf.setflags(write=False)
     return first, pmf
@@ -408,8 +415,8 @@ def upper_tail(size: int, chance: float, start: Whole) -> Array:
     """``Pr[Binomial >= start]``, by each start."""
     first, pmf = binomial_window(size, chance)
     # Summed from the last outcome on: small tails keep their digits.
-    tails = np.cumsum(pmf[::-1])[::-1]
-    tails = np.append(tails, 0.0)
+    from_last = np.cumsum(pmf[::-1])
+    tails = np.append(from_last[::-1], 0.0)
     position = np.clip(start - first, 0, pmf.size)
     return tails[position]
 
@@ -429,21 +436,23 @@ def difference_delta(others: int, sampling: float, epsilon: float) -> float:
     """``delta`` at ``epsilon`` if only the difference of the two rounds is released.
 
     One person's answer turns from none to the value that ``others`` more people have:
-    ``P = Binomial(others, sampling)`` against ``Q = Binomial(others + 1, sampling)``.
+    ``P = Binomial(n - 1, sampling)`` against ``Q = Binomial(n, sampling)``, ``n = others + 1``.
     Every term of the sum is positive and computed from the log-ratio
-    ``ln Q/P = ln((others + 1) (1 - sampling) / (others + 1 - x))``, so nothing cancels.
+    ``ln Q/P = ln(n (1 - sampling) / (n - x))``, so nothing cancels.
     """
-    first, p = binomial_window(others, sampling)
-    x = first + np.arange(p.size)
-    loss = np.log((others + 1) * (1 - sampling) / (others + 1 - x))
+    n = others + 1
+    first, P = binomial_window(others, sampling)
+    x = first + np.arange(P.size)
+    loss = np.log(n * (1 - sampling) / (n - x))
     # The sum of Q - e^eps P over the outcomes for which it is positive, as P (e^loss - e^eps).
     is_up = loss > epsilon
-    gains = p[is_up] * np.exp(epsilon) * np.expm1(loss[is_up] - epsilon)
-    impossible = sampling ** (others + 1)  # the difference others + 1, under P
+    beyond = np.expm1(loss[is_up] - epsilon)
+    gains = P[is_up] * np.exp(epsilon) * beyond
+    impossible = sampling**n  # the difference n, under P
     gained = np.sum(gains) + impossible
     # The sum of P - e^eps Q likewise, as P (1 - e^(eps + loss)).
     is_down = loss < -epsilon
-    losses = p[is_down] * np.expm1(epsilon + loss[is_down])
+    losses = P[is_down] * np.expm1(epsilon + loss[is_down])
     lost = -np.sum(losses)
     return raised(float(max(gained, lost)))
 
@@ -458,23 +467,32 @@ def exchange_delta(
     Bin(joining + 1)``. The ratio ``Q/P = (leaving + 1 - x) (joining + 1) / ((leaving + 1)
     (joining + 1 - y))`` rises in ``y``: for each ``x`` the sum over ``y`` is a pair of tails.
     """
-    deltas = []
-    for here, there in ((leaving, joining), (joining, leaving)):
-        first, h = binomial_window(here, sampling)
-        x = first + np.arange(h.size)
-        unmoved = (here + 1 - x) / (here + 1)
-        one_more = h * (1 - sampling) / unmoved  # Bin(here + 1) at x
-        # Q/P > e^eps  <=>  y > there + 1 - (there + 1) (here + 1 - x) / ((here + 1) e^eps)
-        share = unmoved * np.exp(-epsilon)
-        boundary = (there + 1) * (1 - share)
-        start = np.floor(boundary).astype(np.int64) + 1
-        # Q and e^eps P of these outcomes, by x.
-        arrived = h * upper_tail(there + 1, sampling, start)
-        stayed = one_more * np.exp(epsilon) * upper_tail(there, sampling, start)
-        gained = np.maximum(arrived - stayed, 0).sum()
-        used = (arrived + stayed).sum()
-        deltas.append(raised(float(gained), float(used)))
-    return max(deltas)
+    return max(
+        _exchange_gain(leaving, joining, sampling, epsilon),
+        _exchange_gain(joining, leaving, sampling, epsilon),
+    )
+
+
+def _exchange_gain(
+    leaving: int, joining: int, sampling: float, epsilon: float
+) -> float:
+    """The sum of ``Q - e^eps P`` over the outcomes of :func:`exchange_delta` where it is positive.
+
+    ``Q/P > e^eps`` where ``y > (joining + 1) (1 - (leaving + 1 - x) / ((leaving + 1) e^eps))``.
+    """
+    first, left = binomial_window(leaving, sampling)
+    x = first + np.arange(left.size)
+    unmoved = (leaving + 1 - x) / (leaving + 1)
+    with_one_more = left * (1 - sampling) / unmoved  # Bin(leaving + 1) at x
+    share = unmoved * np.exp(-epsilon)
+    boundary = (joining + 1) * (1 - share)
+    start = np.floor(boundary).astype(np.int64) + 1
+    # Q and e^eps P of these outcomes, by x.
+    arrived = left * upper_tail(joining + 1, sampling, start)
+    stayed = with_one_more * np.exp(epsilon) * upper_tail(joining, sampling, start)
+    gained = np.maximum(arrived - stayed, 0).sum()
+    used = (arrived + stayed).sum()
+    return raised(float(gained), float(used))
 
 
 def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:

@@ -154,7 +154,8 @@ class LevelProbabilities(_Solved):
 
     def value(self, objective: Objective) -> float:
         """The error per user in the sense of any objective."""
-        return objective.coefficients(self.policy).evaluate(self.noise, self.signal)
+        coefficients = objective.coefficients(self.policy)
+        return coefficients.evaluate(self.noise, self.signal)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -201,12 +202,12 @@ class UnaryTable(LevelProbabilities, WithDataFrame):
                 remedy = "Give them in the order of the policy's levels."
                 raise InputError(name, column.shape, allowed, remedy)
             object.__setattr__(self, name, column)
-        is_fit = (self.b > 0) & (self.b < self.a) & (self.a < 1)
-        for i in np.flatnonzero(~is_fit):
-            pair = (float(self.a[i]), float(self.b[i]))
-            allowed = "such that 0 < b < a < 1"
-            remedy = "Is b, the chance of a false 1, swapped with a?"
-            raise InputError(f"(a, b) of level {i}", pair, allowed, remedy)
+        pairs = zip(self.a.tolist(), self.b.tolist(), strict=True)
+        for i, (a, b) in enumerate(pairs):
+            if not 0 < b < a < 1:
+                allowed = "such that 0 < b < a < 1"
+                remedy = "Is b, the chance of a false 1, swapped with a?"
+                raise InputError(f"(a, b) of level {i}", (a, b), allowed, remedy)
 
     @property
     def pair_losses(self) -> Array:
@@ -333,7 +334,8 @@ class SubsetDesign(_Solved):
     @property
     def variances(self) -> Variances:
         """What one person adds to the variance of one item's estimated count, by group."""
-        return self.types.variances(self.types.estimator(self.prior))
+        estimator = self.types.estimator(self.prior)
+        return self.types.variances(estimator)
 
     @property
     def level_errors(self) -> Array:
@@ -347,7 +349,8 @@ class SubsetDesign(_Solved):
         and for that one ``weight_k (own_k - other_kk)`` more.
         """
         variances = self.variances
-        weight_of_groups = np.bincount(self.groups, weights * self.policy.item_counts)
+        weight_of_levels = weights * self.policy.item_counts
+        weight_of_groups = np.bincount(self.groups, weight_of_levels)
         of_others = variances.other @ weight_of_groups
         instead = variances.own - np.diag(variances.other)
         return of_others[self.groups] + weights * instead[self.groups]
@@ -380,12 +383,14 @@ class SubsetDesign(_Solved):
         other, _ = self._on_high_side()
         # Of a group with one item nobody has another one.
         is_alone = np.diag(self.types.item_counts == 1)
-        return np.where(is_alone, np.inf, other).min(axis=0)[self.groups]
+        possible = np.where(is_alone, np.inf, other)
+        return possible.min(axis=0)[self.groups]
 
     @property
     def noise(self) -> Array:
         """Variance of a rare item's count per user, at most, whatever the answers, ``(t,)``."""
-        return self.variances.other.max(axis=0)[self.groups]
+        by_group = self.variances.other.max(axis=0)
+        return by_group[self.groups]
 
     @property
     def signal(self) -> Array:
@@ -456,8 +461,8 @@ class Scenario:
     def __post_init__(self) -> None:
         shares = _frozen(self.population)
         directions = _frozen(self.directions)
-        total = float(shares.sum()) if shares.ndim == 1 else np.nan
-        if not (abs(total - 1) <= 1e-9 and shares.min() >= 0):
+        is_column = shares.ndim == 1 and shares.size > 0
+        if not (is_column and abs(shares.sum() - 1) <= 1e-9 and shares.min() >= 0):
             allowed = "a column of shares, none negative, that sum to 1"
             remedy = "Divide the numbers of people by their total."
             raise InputError("population", self.population, allowed, remedy)
@@ -527,20 +532,19 @@ class Channel:
         p = len(self.wanted_names)
         m = self.policy.size
         outputs = self.matrix.shape[-1]
-        shapes = {"wanted": (p, m), "matrix": (m, outputs), "estimator": (p, outputs)}
-        for name, shape in shapes.items():
-            given = getattr(self, name).shape
-            if given != shape:
-                remedy = "Rows and columns may be swapped: transpose it."
-                raise InputError(name, given, f"of shape {shape}", remedy)
-        off = float(np.abs(self.matrix.sum(axis=1) - 1).max())
+        _require_shape("wanted", self.wanted, (p, m))
+        _require_shape("matrix", self.matrix, (m, outputs))
+        _require_shape("estimator", self.estimator, (p, outputs))
+        row_sums = self.matrix.sum(axis=1)
+        off = float(np.abs(row_sums - 1).max())
         if not (self.matrix.min() >= 0 and off <= 1e-12):
             allowed = "probabilities whose rows sum to 1"
             remedy = (
                 "Divide each row by its sum; Pr[report | symbol] belongs in row symbol."
             )
             raise InputError("matrix", off, allowed, remedy)
-        if self.bias > _UNBIASED * float(np.abs(self.estimator).max()):
+        largest_value = float(np.abs(self.estimator).max())
+        if self.bias > _UNBIASED * largest_value:
             allowed = "unbiased: matrix @ estimator.T == wanted.T"
             remedy = "Recompute the estimator from this matrix."
             raise InputError("estimator", self.bias, allowed, remedy)
@@ -565,8 +569,11 @@ class Channel:
     def pair_losses(self) -> Array:
         """Largest log-ratio of a report between a symbol and another, in nats."""
         logs = np.log(self.matrix)
+        losses = np.empty((len(logs), len(logs)))
         # A row at a time: of 256 symbols and 1,000 reports all pairs at once take a gigabyte.
-        return np.array([(row - logs).max(axis=1) for row in logs])
+        for symbol, row in enumerate(logs):
+            losses[symbol] = (row - logs).max(axis=1)
+        return losses
 
     @property
     def max_violation(self) -> float:
@@ -654,6 +661,12 @@ class Channel:
         if self.scenarios:
             words += f", largest error {self.worst_error:.6g} per person"
         return f"<Channel: {words}>"
+
+
+def _require_shape(name: str, array: Array, shape: tuple[int, int]) -> None:
+    if array.shape != shape:
+        remedy = "Rows and columns may be swapped: transpose it."
+        raise InputError(name, array.shape, f"of shape {shape}", remedy)
 
 
 def nearest_unbiased(

@@ -79,9 +79,11 @@ class _Tangent:
 
         (c, t) = self.v0.shape
         size = self.cost.size
-        entries = np.vstack([relative_branch_slopes, np.full(t, -1.0)])
+        minus_z = np.full(t, -1.0)
+        entries = np.vstack([relative_branch_slopes, minus_z])
         coordinates = np.arange(self.v0.size).reshape(c, t)
-        columns = np.vstack([coordinates, np.full(t, size - 1)])
+        z = np.full(t, size - 1)
+        columns = np.vstack([coordinates, z])
         row_begins = np.arange(t + 1) * (c + 1)
         compressed = (entries.T.ravel(), columns.T.ravel(), row_begins)
         return sp.csr_array(compressed, shape=(t, size))
@@ -95,12 +97,14 @@ class _Tangent:
 
         privacy = self.privacy.matrix
         auxiliaries = privacy.shape[1] - self.v0.size
-        scale = np.append(self.v0.ravel(), np.full(auxiliaries, self.v0.max()))
+        scale = np.append(self.v0, np.full(auxiliaries, self.v0.max()))
+        scaled = privacy.data * scale[privacy.indices]
         # The compressed rows are written down, which spares sparse products:
         # entries, their columns, and where each row begins.
-        entries = np.append(planes.data, privacy.data * scale[privacy.indices])
+        entries = np.append(planes.data, scaled)
         columns = np.append(planes.indices, privacy.indices)
-        row_begins = np.append(planes.indptr[:-1], planes.nnz + privacy.indptr)
+        privacy_begins = planes.nnz + privacy.indptr
+        row_begins = np.append(planes.indptr[:-1], privacy_begins)
         shape = (row_begins.size - 1, self.cost.size)
         return sp.csr_array((entries, columns, row_begins), shape=shape)
 
@@ -181,17 +185,19 @@ def _proven_bound(tangent: _Tangent, multipliers: Array, box: Array) -> float:
     unit = tangent.unit
     low, high = box.T
     # The last variable is z, whose reduced cost is 0 as the planes' multipliers sum to 1.
-    rho = (tangent.cost + tangent.matrix.T @ multipliers)[:-1]
+    reduced_costs = tangent.cost + tangent.matrix.T @ multipliers
+    rho = reduced_costs[:-1]
     least = np.minimum(rho * low, rho * high)
     total = tangent.pieces.total
     slope_terms = tangent.pieces.slope * tangent.v0
-    d = (total - np.sum(slope_terms)) / unit
+    d = (total - slope_terms.sum()) / unit
     dual_value = d - tangent.limit @ multipliers + least.sum()
 
     # What the sums in the bound itself add up.
     limit_size = abs(tangent.limit) @ multipliers
     branch_size = np.abs(tangent.pieces.branches / unit).max()
-    d_size = (abs(total) + np.sum(np.abs(slope_terms))) / unit
+    slope_size = np.abs(slope_terms).sum()
+    d_size = (abs(total) + slope_size) / unit
     sizes = limit_size + abs(least).sum() + branch_size
     sizes += d_size
     farthest = np.maximum(abs(low), abs(high))
@@ -202,9 +208,11 @@ def _proven_bound(tangent: _Tangent, multipliers: Array, box: Array) -> float:
 
 def _reduced_cost_size(tangent: _Tangent, multipliers: Array) -> Array:
     """The size of each reduced cost's terms, times their number: what rounding scales with."""
-    terms = np.bincount(tangent.matrix.indices, minlength=tangent.cost.size) + 3
+    variables = tangent.cost.size
+    entries = np.bincount(tangent.matrix.indices, minlength=variables)
     size = abs(tangent.cost) + abs(tangent.matrix).T @ multipliers
-    return np.asarray((terms * size)[:-1])
+    doubt = (entries + 3) * size
+    return np.asarray(doubt[:-1])
 
 
 def newton_step(program: Program, v: Array, weights: Array) -> Array:
@@ -225,9 +233,11 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
     tangent = _Tangent(program, v)
     size = v.size
     steps = sp.eye_array(size, tangent.cost.size)
-    matrix = sp.csc_matrix(sp.vstack([tangent.matrix, steps, -steps]))
+    rows = sp.vstack([tangent.matrix, steps, -steps])
+    matrix = sp.csc_matrix(rows)
     # The planes and rows are on v (1 + d): what the point itself takes of them is moved over.
-    limit = tangent.limit - tangent.matrix[:, :size].sum(axis=1)
+    of_point = tangent.matrix[:, :size].sum(axis=1)
+    limit = tangent.limit - of_point
     H = _quadratic(program, weights, tangent)
     upper_half = sp.csc_matrix(sp.triu(H))
     settings = clarabel.DefaultSettings()
@@ -269,5 +279,6 @@ def _quadratic(program: Program, weights: Array, tangent: _Tangent) -> sp.coo_ar
     columns = np.broadcast_to(unknowns, curvature.shape)
     rows = columns.swapaxes(0, 1)
     positions = (rows.ravel(), columns.ravel())
+    entries = (curvature.ravel(), positions)
     size = tangent.cost.size
-    return sp.coo_array((curvature.ravel(), positions), shape=(size, size))
+    return sp.coo_array(entries, shape=(size, size))

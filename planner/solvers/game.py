@@ -75,7 +75,8 @@ class GameColumns(NamedTuple):
         )
         order, rows = together.order()
         is_new = np.ones(order.size, dtype=np.bool_)
-        is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        differs = rows[1:] != rows[:-1]
+        is_new[1:] = differs.any(axis=1)
         return together.take(np.sort(order[is_new]))
 
     def order(self) -> tuple[NDArray[np.int64], Array]:
@@ -153,9 +154,9 @@ def lower_bound(game: Game, multipliers: Multipliers, largest_ratio: float) -> f
     trace = 0.0  # sum_b tr W_b alpha_b
     for W, alpha in zip(game.workload, multipliers.alpha, strict=True):
         terms = W * alpha.T
-        trace += float(terms.sum() - SLACK * np.abs(terms).sum())
+        trace += float(terms.sum() - _doubt(terms))
     rows = multipliers.rows
-    sum_rows = float(rows.sum() + SLACK * np.abs(rows).sum())
+    sum_rows = float(rows.sum() + _doubt(rows))
     sigma = multipliers.scenarios
     free_weight = float(game.free @ sigma)
     is_positive = trace > 0 and sum_rows > 0 and free_weight > 0
@@ -165,6 +166,11 @@ def lower_bound(game: Game, multipliers: Multipliers, largest_ratio: float) -> f
     offset = float(game.offsets @ sigma)
     size = square + float(np.abs(game.offsets) @ sigma)
     return float((square - offset - SLACK * size) / free_weight)
+
+
+def _doubt(terms: Array) -> float:
+    """What rounding may take from the sum of these terms, or add to it."""
+    return SLACK * float(np.abs(terms).sum())
 
 
 def _covered(multipliers: Multipliers, columns: GameColumns) -> Array:
@@ -183,8 +189,8 @@ def _charges(game: Game, multipliers: Multipliers, columns: GameColumns) -> Arra
     for part, alpha in zip(columns.parts, multipliers.alpha, strict=True):
         moved = part @ alpha  # alpha_b' F_bo
         norm = np.sqrt(np.einsum("op,op->o", moved, moved))
-        doubt = SLACK * (np.abs(part) @ np.linalg.norm(alpha, axis=1))
-        squares += np.square(norm + doubt)
+        size = np.abs(part) @ np.linalg.norm(alpha, axis=1)
+        squares += np.square(norm + SLACK * size)
     w = columns.people @ multipliers.scenarios * (1 - SLACK)
     return _quotient(squares, w) * (1 + SLACK)
 
@@ -202,7 +208,9 @@ def _charges_of_forms(
     H = np.einsum("os,s,spq->opq", columns.people, multipliers.scenarios, forms)
     eigenvalues, axes = np.linalg.eigh(H)
     eigenvalues -= SLACK * eigenvalues[:, -1:]
-    doubt = SLACK * np.linalg.norm(np.abs(part) @ np.abs(alpha), axis=1)
+    sizes = np.abs(part) @ np.abs(alpha)
+    doubt = SLACK * np.linalg.norm(sizes, axis=1)
     along_axes = np.einsum("opq,op->oq", axes, part @ alpha)
     largest = np.abs(along_axes) + doubt[:, None]
-    return np.asarray(_quotient(np.square(largest), eigenvalues).sum(axis=1))
+    by_axis = _quotient(np.square(largest), eigenvalues)
+    return np.asarray(by_axis.sum(axis=1))
