@@ -348,8 +348,7 @@ def plan_answer_rates(parts: Sequence[AnyPart]) -> dict[str, AnswerRatePlan]:
         if getattr(part.question, "preferences", None) is not None:
             plans[part.asked.name] = answer_rate_of(part)
     if not plans:
-        # Of sampled choices, which share no budgets, there are no parts.
-        kinds = ", ".join(sorted(kinds_asked)) or "sampled-choice"
+        kinds = ", ".join(sorted(kinds_asked))
         allowed = "'numeric', with [question.preferences], for one question at least"
         remedy = "Add [question.preferences] to a numeric question."
         raise InputError("kind", kinds, allowed, remedy)

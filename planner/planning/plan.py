@@ -425,12 +425,7 @@ def plan_survey(
         ledger = earlier(survey.ledger)
     settled = with_cells(survey)
     parts, allocation = parts_of(settled, ledger)
-    sharing = {part.asked.name: part for part in parts}
-    planned = {}
-    for question in settled.questions:
-        if question.anchor_of is None:
-            part = sharing.get(question.name) or Part.alone(question, survey.users)
-            planned[question.name] = plan_question(part)
+    planned = {part.asked.name: plan_question(part) for part in parts}
     # Anchors come second: they take what is planned for their question.
     for question in settled.questions:
         if question.anchor_of is not None:
@@ -466,7 +461,7 @@ def _with_mechanism(survey: Survey, mechanism: str) -> Survey:
 
 
 def parts_of(survey: Survey, ledger: Ledger) -> tuple[list[AnyPart], Allocation | None]:
-    """The parts of the questions that share the budgets, and how they share them.
+    """The parts of all questions but anchors, and how those that share the budgets share them.
 
     Numbers whose distribution is wanted have their cells
     (:func:`~planner.planning.distribution.with_cells`), and the ``ledger`` says what earlier
@@ -478,6 +473,9 @@ def parts_of(survey: Survey, ledger: Ledger) -> tuple[list[AnyPart], Allocation 
     users = survey.users
     groups = known_groups(survey)
     parts: list[AnyPart] = []
+    for question in survey.questions:
+        if not question.locally_private:
+            parts.append(Part.alone(question, users))
     if len(questions) < 2:  # nothing is shared
         for question in questions:
             parts.append(part_of(question, users, ledger, groups=groups))

@@ -63,7 +63,7 @@ def test_an_anchor_spends_nothing_and_takes_no_share():
     with_anchor = plan_survey(survey_from_text(SURVEY + OTHER))
     before = SURVEY.partition('[[question]]\nname = "check"')[0]
     without = plan_survey(survey_from_text(before + OTHER))
-    assert with_anchor.asked == without.asked == 2
+    assert with_anchor.questions_each == without.questions_each == 2
     assert with_anchor.most_spent == pytest.approx(without.most_spent)
     assert with_anchor.spending == without.spending
     question, anchor, _ = with_anchor.questions
