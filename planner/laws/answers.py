@@ -478,10 +478,10 @@ class Number(WayOfAsking):
         points = question["points"]
         if yes_no and points != 2:
             raise unfit("points", points, "2: no and yes")
-        return cls.over(lower, upper, yes_no, points, float(question["epsilon"]))
+        return cls.of_range(lower, upper, yes_no, points, float(question["epsilon"]))
 
     @classmethod
-    def over(
+    def of_range(
         cls, lower: float, upper: float, yes_no: bool, points: int, epsilon: float
     ) -> Self:
         """A number on so many points of a range; elements are called by them, for people alone."""

@@ -262,7 +262,9 @@ class NumberCollected(answers.Number, AskedCollected):
     def of(self, question: Question) -> Self:
         asked = cast("Numeric", question)
         epsilon = float(asked.policy.epsilons[0])
-        return self.over(asked.lower, asked.upper, asked.yes_no, self.points, epsilon)
+        return self.of_range(
+            asked.lower, asked.upper, asked.yes_no, self.points, epsilon
+        )
 
     @property
     def domain(self) -> NumericDomain:

@@ -430,7 +430,7 @@ def _of_numbers(
 
     ``blocks`` are the sizes of the blocks of reports of which a device draws one first.
     """
-    asked = NumberCollected.over(
+    asked = NumberCollected.of_range(
         domain.lower,
         domain.upper,
         domain.yes_no,

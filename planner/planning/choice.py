@@ -29,7 +29,7 @@ from planner.planning.solve import (
     Certified,
     in_integers,
     solve_for,
-    tried,
+    solved_or_why_not,
 )
 from planner.policy.objective import Objective
 from planner.policy.pair_rule import ONE_SIDED
@@ -113,7 +113,7 @@ class ChoiceKind(Kind[Categorical, Deployed]):
             if question.mechanism in MODELS:
                 mechanism = question.mechanism
             elif question.mechanism in (BEST, DESIGN):
-                _, refused = tried(policy, DESIGN, objective)
+                _, refused = solved_or_why_not(policy, DESIGN, objective)
                 if not refused:
                     mechanism = DESIGN
         return choice_curve(
@@ -287,7 +287,7 @@ def solved(
 ) -> Option:
     """A table or design; if it ``must`` be found, errors of the solver are raised."""
     law: Certified | None
-    law, refused = tried(policy, name, objective)
+    law, refused = solved_or_why_not(policy, name, objective)
     if must:
         law = solve_for(policy, name, objective)
         if name == DESIGN and law.design is None:

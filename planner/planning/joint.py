@@ -274,7 +274,7 @@ class JointKind(ChoiceKind):
         return *of_choice, Related(part, mechanism, table)
 
 
-def joined(parts: Sequence[Part[AskedInJoint]]) -> Part[Joint]:
+def joint_part(parts: Sequence[Part[AskedInJoint]]) -> Part[Joint]:
     """Questions of one answer each as one joint question of the same people and whole budgets.
 
     Raises

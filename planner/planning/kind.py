@@ -15,7 +15,7 @@ from planner.laws.shape import MOST_LISTED
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.making import law_of
-from planner.planning.option import Curve, Option, Part, Q, least
+from planner.planning.option import Curve, Option, Part, Q, best_deployable
 from planner.planning.solve import COARSE_BUDGET
 from planner.survey.question import BEST
 
@@ -69,7 +69,7 @@ class Kind(Protocol[Q, M]):
     def shared(self, question: Q, users: int) -> Curve:
         """The question's error at any share of its budgets, as shares are planned."""
         part = Part.alone(question, users)
-        planned = least(self.options(part))
+        planned = best_deployable(self.options(part))
         assert planned is not None  # noqa: S101 - of kinds that always have one
         return self.curve(part, planned)
 

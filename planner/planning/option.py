@@ -336,7 +336,7 @@ class Option:
         return CATALOGUE[self.name].by_level
 
 
-def least(options: Sequence[Option]) -> Option | None:
+def best_deployable(options: Sequence[Option]) -> Option | None:
     """The one that can be deployed with the smallest error; of equal ones the catalogue's first."""
     deployable = [
         option for option in options if not (option.refused or option.compared)
@@ -344,15 +344,17 @@ def least(options: Sequence[Option]) -> Option | None:
     order = list(CATALOGUE)
     deployable.sort(key=lambda option: order.index(option.name))
     # Of several least ones min takes the first.
-    return min(deployable, key=lambda option: rounded(option.squared), default=None)
+    return min(
+        deployable, key=lambda option: to_solved_digits(option.squared), default=None
+    )
 
 
-def rounded(error: float) -> float:
+def to_solved_digits(error: float) -> float:
     """Errors that differ by what solvers leave open alone are equal."""
     return float(f"{error:.{_DIGITS}g}")
 
 
-def over(error: float, planned: float) -> float:
+def relative_excess(error: float, planned: float) -> float:
     """The share by which an error is larger than the plan's own, 0 if by rounding alone."""
     if planned == 0:  # a single answer, which nobody need give
         return 0.0 if error == 0 else inf

@@ -21,7 +21,7 @@ from planner.errors import InputError, SolverError
 from planner.frames import Columns, WithDataFrame
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.distribution import with_cells
-from planner.planning.joint import Related, joined
+from planner.planning.joint import Related, joint_part
 from planner.planning.ledger import Ledger, LedgerEntry, earlier, record_collection
 from planner.planning.option import AnyPart, Curve, Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
@@ -310,7 +310,7 @@ class SurveyPlan(WithDataFrame):
             if not part.asked.joins or part.asked.rounds:
                 return None
         try:
-            part = joined(parts)
+            part = joint_part(parts)
             most_levels = _MOST_LEVELS_OFFERED
             if not part.asked.policy.rule.by_level:
                 most_levels = _MOST_LEVELS_OF_A_MATRIX

@@ -31,9 +31,9 @@ from planner.planning.option import (
     Curve,
     Option,
     Spending,
-    least,
-    over,
-    rounded,
+    best_deployable,
+    relative_excess,
+    to_solved_digits,
 )
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.rounds import Scheme, compared, own_ways
@@ -542,7 +542,7 @@ def plan_question(part: AnyPart) -> QuestionPlan:
     allowed = options
     if name != BEST:
         allowed = [option for option in options if option.name == name]
-    chosen = least(allowed)
+    chosen = best_deployable(allowed)
     if chosen is None:
         remedy = "Ask for a mechanism by its name to see why."
         raise InputError("mechanism", name, "one that can be planned", remedy)
@@ -579,10 +579,12 @@ def _ranked(
         error = _total_error(part, option)
         against = 0.0
         if not option.refused:  # else its error is infinite
-            against = over(error, planned_error)
+            against = relative_excess(error, planned_error)
         ranked.append(replace(option, error=error, against=against))
     # Errors that differ in what solvers leave open are equal.
-    ranked.sort(key=lambda option: (rounded(option.error), option.name != planned.name))
+    ranked.sort(
+        key=lambda option: (to_solved_digits(option.error), option.name != planned.name)
+    )
     return tuple(ranked)
 
 

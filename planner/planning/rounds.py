@@ -259,7 +259,7 @@ def _bound(part: AnyPart, options: Sequence[Option]) -> float | None:
     if part.asked.draws_one and objective.kind != "minimax" and not still:
         factors = []
         for items in policy.item_counts.tolist():
-            factors.append(spread(again, changes, items) ** 0.5)
+            factors.append(correlation_factor(again, changes, items) ** 0.5)
         # No bound is known of a matrix of many levels, or of tiny budgets.
         with suppress(InputError, SolverError):
             bounds.append(history_bound(policy, objective, np.array(factors)))
@@ -286,7 +286,7 @@ def memoised_errors(items: int, epsilon: float, changes: int) -> dict[str, float
 
 
 @lru_cache(maxsize=64)
-def spread(again: AskedAgain, changes: int, items: int) -> float:
+def correlation_factor(again: AskedAgain, changes: int, items: int) -> float:
     """``(tr R^(1/2))^2 / T`` of a law of when answers of one level of so many items change.
 
     Any law is proven; this one is about best. ``R`` is how far two rounds have the same answer, as

@@ -59,7 +59,7 @@ def solve_for(
     return _solved(policy, name, objective, tolerance)
 
 
-def tried(
+def solved_or_why_not(
     policy: PrivacyPolicy, name: str, objective: Objective = TOTAL
 ) -> tuple[Certified | None, str]:
     """What is solved, and the reason why it cannot be proven or deployed; empty if it can.

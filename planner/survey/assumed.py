@@ -224,7 +224,7 @@ def read_preferences(
     [1.5, 3.0]
     """
     # Read like the answers to a question for a number, whose range alone matters here.
-    budgets = Number.over(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
+    budgets = Number.of_range(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
     names: tuple[str, ...] = ()
     if column:
         names = (column,)

@@ -106,7 +106,7 @@ class Numeric(BaseQuestion):
     @cached_property
     def way_of_asking(self) -> WayOfAsking:
         """The way of asking, by which answers are read."""
-        return NumberOrNone.over(
+        return NumberOrNone.of_range(
             self.lower, self.upper, self.yes_no, 2, self.epsilon or 1.0
         )
 

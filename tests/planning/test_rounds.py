@@ -17,7 +17,7 @@ from planner import (
 )
 from planner.planning.comparison import compare_plans
 from planner.planning.plan import plan_survey
-from planner.planning.rounds import OneReport, memoised_errors, spread
+from planner.planning.rounds import OneReport, correlation_factor, memoised_errors
 from planner.solvers.design_search import history_bound
 from planner.survey.asked_again import AskedAgain
 from tests.refusals import refused
@@ -77,7 +77,9 @@ def test_bounds_of_histories(policy, rounds, least, most):
     """Solved to 1e-3 of a value that was found to six digits, of 400,000 shares none above it."""
     again = AskedAgain(**rounds)
     changes = rounds.get("changes", rounds["count"] - 1)
-    factors = np.sqrt([spread(again, changes, m) for m in policy.item_counts.tolist()])
+    factors = np.sqrt(
+        [correlation_factor(again, changes, m) for m in policy.item_counts.tolist()]
+    )
     assert least < history_bound(policy, Objective(), factors) <= most
 
 
