@@ -147,9 +147,9 @@ def perturb(  # noqa: PLR0913, PLR0917 - each is an option of the command
         written = {}
         for path, reports in perturbed.written.items():
             written[str(path)] = reports
-        print_json({"written": written, "read": perturbed.said})
+        print_json({"written": written, "read": perturbed.read_as})
         return
-    say(perturbed.said)
+    say(perturbed.read_as)
     for path, reports in perturbed.written.items():
         say(f"{reports:,} reports written to {path}")
 

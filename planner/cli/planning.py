@@ -358,8 +358,8 @@ def _mechanisms_simulated(
         trial = Trial.of(planned, dataset.answers)
     with _runs("simulating", repeats * len(trial.names)) as advance:
         results = trial.run(repeats, np.random.default_rng(seed), advance)
-    blocks = [Sentence(dataset.said), *simulation_blocks(trial, results)]
-    return blocks, {"read": dataset.said} | simulation_json(trial, results)
+    blocks = [Sentence(dataset.read_as), *simulation_blocks(trial, results)]
+    return blocks, {"read": dataset.read_as} | simulation_json(trial, results)
 
 
 def _model_simulated(
@@ -398,8 +398,8 @@ def _model_simulated(
             people=drawn.people,
             progress=advance,
         )
-    blocks = [Sentence(known.said), *power_blocks(power)]
-    return blocks, {"read": known.said} | power_json(power)
+    blocks = [Sentence(known.read_as), *power_blocks(power)]
+    return blocks, {"read": known.read_as} | power_json(power)
 
 
 @contextmanager

@@ -291,13 +291,13 @@ def rehearse(  # noqa: PLR0913, PLR0917 - each is an option of the command
         grouped=_values_of(by, collection, parameters),
     )
     blocks = [
-        Sentence(f"{rehearsal.said} A rehearsal: nobody was asked."),
+        Sentence(f"{rehearsal.read_as} A rehearsal: nobody was asked."),
         *result_blocks(parameters, collection, estimates, confidence),
     ]
     _write_page(report, f"{parameters.survey}: rehearsal", blocks)
     document = None
     if json_output:
-        document = {"read": rehearsal.said} | collection_json(collection, estimates)
+        document = {"read": rehearsal.read_as} | collection_json(collection, estimates)
     show(blocks, document, json=json_output)
 
 

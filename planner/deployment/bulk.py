@@ -49,7 +49,7 @@ class Perturbed(NamedTuple):
     """The number of reports in each file written, and as what the answers were read."""
 
     written: dict[Path, int]
-    said: str
+    read_as: str
 
 
 def perturb_file(
@@ -129,7 +129,7 @@ def perturb_file(
                 written[path] = _write(drawn[key], writers[key], size, len(groups))
         except OSError as error:
             raise unwritable(out, error) from error
-    return Perturbed(written, file.said)
+    return Perturbed(written, file.read_as)
 
 
 def _groups_of_rows(

@@ -17,7 +17,7 @@ class Rehearsed(NamedTuple):
     """What the reports of a rehearsal say, and as what the answers were read."""
 
     collection: Collection
-    said: str
+    read_as: str
 
 
 def rehearse(
@@ -40,4 +40,4 @@ def rehearse(
         perturbed = perturb_file(
             parameters, data, reports, survey=survey, reading=reading
         )
-        return Rehearsed(collect(parameters, [reports]), perturbed.said)
+        return Rehearsed(collect(parameters, [reports]), perturbed.read_as)

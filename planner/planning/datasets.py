@@ -49,7 +49,7 @@ class Known(NamedTuple):
     """The answers of a file, and as what it was read."""
 
     answers: KnownAnswers
-    said: str
+    read_as: str
 
 
 def read_known(
@@ -68,7 +68,7 @@ def read_known(
     if isinstance(column.asked, Number):
         # A person at a time: the column of a large file is never held as Python numbers.
         numbers = (np.nan if code is None else code for code in file.given())
-        return Known(np.fromiter(numbers, np.float64), file.said)
+        return Known(np.fromiter(numbers, np.float64), file.read_as)
     names = column.asked.levels.item_names()
     (answers,) = file.columns
     # Answers without a list of their own took these places.
@@ -82,7 +82,7 @@ def read_known(
         codes = np.fromiter(file.given(), np.int64)
         # Answers that nobody gave are counted, too: as 0.
         known = AnswerCounts(labels, np.bincount(codes, minlength=len(labels)))
-    return Known(known, file.said)
+    return Known(known, file.read_as)
 
 
 def _sets(file: AnswerFile) -> ItemSets:
@@ -173,7 +173,7 @@ class PilotSets:
     The moments are unbiased estimates for the population the pilot was drawn from, so a few
     hundred people do; ``sets`` has at least two. ``level_of`` is the level number of each item,
     shape ``(items,)``; without it items are taken to be spread over the levels like their sizes.
-    ``said`` is as what its file was read.
+    ``read_as`` says how its file was read, in words.
 
     Raises
     ------
@@ -190,7 +190,7 @@ class PilotSets:
 
     sets: ItemSets
     level_of: Whole | None = None
-    said: str = ""
+    read_as: str = ""
     _sums: _Sums = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -299,4 +299,4 @@ def _read(
     # Places of unlisted items say nothing of their levels.
     if not reading.place_unlisted:
         level_of = np.array(column.asked.levels.level_of())
-    return PilotSets(_sets(file), level_of, file.said)
+    return PilotSets(_sets(file), level_of, file.read_as)

@@ -85,7 +85,7 @@ class Padded:
 
     ``longer`` says which sets are cut, as far as it is known, and ``plan`` has every length's error
     with the mechanism that is planned, where sets are known; ``uncut`` is the smallest length at
-    which none of them is cut, with the total error at it; ``said`` is as what a pilot was read.
+    which none of them is cut, with the total error at it; ``read_as`` says how a pilot was read.
     ``given`` says that the survey states the length.
 
     Examples
@@ -100,7 +100,7 @@ class Padded:
     longer: LongerSets | None
     plan: PaddingPlan | None = None
     uncut: tuple[int, float] | None = None
-    said: str = ""
+    read_as: str = ""
     given: bool = False
 
 
@@ -341,7 +341,7 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         sets = set_model_of(part.deployed)
         if sets is not None:
             plan = _padding(part, planned.law, sets)
-            padded = replace(padded, plan=plan, said=sets.said)
+            padded = replace(padded, plan=plan, read_as=sets.read_as)
             if plan.uncut is not None:
                 errors, _ = every_length(part, plan)
                 error = float(errors[plan.uncut - 1])

@@ -138,9 +138,9 @@ class _OfSets(KindWords):
 
     def assumed(self, plan: QuestionPlan) -> str:
         padded = plan.fact(Padded)
-        if padded is None or not padded.said:
+        if padded is None or not padded.read_as:
             return ""
-        return f"Pilot r{padded.said[1:]}"
+        return f"Pilot r{padded.read_as[1:]}"
 
     def report(self, plan: QuestionPlan) -> list[str]:
         padded = plan.fact(Padded)
@@ -517,7 +517,7 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
             blocks.append(
                 Sentence(f"A padding length of {whole} cuts {figure}", "details")
             )
-        if not padded.said:  # no pilot
+        if not padded.read_as:  # no pilot
             assumed = "Which items the long sets hold is assumed: a pilot tells more."
             blocks.append(Sentence(assumed, "details"))
     return blocks

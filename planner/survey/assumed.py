@@ -271,7 +271,7 @@ class AssumedSets(Description):
     (3, 1.7)
     """
 
-    said: ClassVar[str] = ""  # no file is read
+    read_as: ClassVar[str] = ""  # no file is read
     sizes: Annotated[Masses, Field(max_length=_MAX_SIZE + 1)] = ()
     popularity: Literal["zipf", "uniform"] = "zipf"
     cap: Budget | None = None

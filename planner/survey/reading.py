@@ -51,7 +51,7 @@ class AnswerFile:
     >>> file = AnswerFile(path, [AnswerColumn("drink", asked)])
     >>> [codes for block in file.blocks() for codes in block]
     [[0, 1, 'left out']]
-    >>> file.said
+    >>> file.read_as
     "Read as: semicolons, UTF-8, 3 rows; 1 without an answer to 'drink' left out."
     """
 
@@ -110,7 +110,7 @@ class AnswerFile:
                     yield code
 
     @property
-    def said(self) -> str:
+    def read_as(self) -> str:
         """How the file was read, and who was left out, in words: once the blocks are read."""
         form = f"Read as: {self.table.form}, {counted(self.people, 'row')}"
         if self.decimal == ",":

@@ -192,7 +192,7 @@ def answers_in(
     if len(answers) > _MOST_ASKED:
         reason = f"has {len(answers):,} different answers, and at most {_MOST_ASKED} are asked"
         raise FileError(data, reason, "Give some of its rows.")
-    return [law.answer(code) for code in answers], file.said
+    return [law.answer(code) for code in answers], file.read_as
 
 
 class _Malformed(Exception):

@@ -108,7 +108,7 @@ class ModelPower:
         By question and outcome the number of collections without a fit; they tell nothing apart.
     effects:
         In the order of the outcomes: average effects, then coefficients but the constant.
-    said:
+    read_as:
         As what the file was read.
     """
 
@@ -118,7 +118,7 @@ class ModelPower:
     are_drawn: bool
     unfitted: dict[tuple[str, str], int]
     effects: tuple[EffectPower, ...]
-    said: str
+    read_as: str
 
 
 class _Cells(NamedTuple):
@@ -138,12 +138,12 @@ class KnownPeople:
     ----------
     rows:
         How many people the file has, with or without an answer.
-    said:
+    read_as:
         As what the file was read.
     """
 
     rows: int
-    said: str
+    read_as: str
     _cells: dict[str, _Cells]
 
     @property
@@ -206,7 +206,7 @@ class KnownPeople:
                 )
                 raise FileError(data, reason, "Are these the right columns?")
             cells[law.name] = _cells(counter)
-        return cls(file.people, file.said, cells)
+        return cls(file.people, file.read_as, cells)
 
 
 def _count(
@@ -305,7 +305,7 @@ def effect_power(
         are_drawn=people is not None,
         unfitted=unfitted,
         effects=tuple(effects),
-        said=known.said,
+        read_as=known.read_as,
     )
 
 

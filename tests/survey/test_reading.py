@@ -89,7 +89,7 @@ class Readers:
         written = bulk.perturb_file(
             self.parameters, path, self.out, [name], survey=survey, reading=options
         )
-        return [code for code in answers if code is not LEFT_OUT], written.said
+        return [code for code in answers if code is not LEFT_OUT], written.read_as
 
     def simulate(self, path, question, options):
         return read_known(path, question.answer_column, options)
@@ -97,7 +97,7 @@ class Readers:
     def pilot(self, path, question, options):
         sets = AssumedSets(pilot=str(path), reading=options)
         model = set_model_of(question.replacing(sets=sets))
-        return model.sets, model.said
+        return model.sets, model.read_as
 
     def audit(self, path, question, options):
         law = self.parameters.question(question.name)
@@ -725,7 +725,7 @@ print(*AnswerFile("places.csv", [many], Reading(place_unlisted=True)).blocks())
 for name in sys.argv[1:]:
     try:
         known = read_known(name, asked["numbers" in name].answer_column)
-        print(known.said)
+        print(known.read_as)
     except FileError as error:
         print(error.reason)
 """

@@ -329,7 +329,7 @@ def read_answers(
         key = ("read", content, name, column, reading)
         read = partial(read_known, path, column, reading)
         known = session().remembered(key, read)
-    st.caption(known.said)
+    st.caption(known.read_as)
     return known.answers, str(hash(key))
 
 
