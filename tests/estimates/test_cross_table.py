@@ -61,13 +61,15 @@ def test_second_moments_are_those_of_real_draws():
     added = np.where(bits, high, low)
     expected = law.second_moments(shares, np.eye(8))
     sums = rng.integers(0, 2, (3, 8))
-    assert law.second_moments(shares, sums) == pytest.approx(sums @ expected @ sums.T)
+    of_sums = law.second_moments(shares, sums)
+    assert of_sums == pytest.approx(sums @ expected @ sums.T)
     seen = added.T @ added / users
     squares = np.square(added)
     variance = squares.T @ squares / users - seen**2
     error = np.sqrt(variance / users)
-    assert np.abs((seen - expected) / error).max() < 5.5
-    assert np.abs((seen - 1.03 * expected) / error).max() > 5.5  # a near miss
+    distance = np.abs((seen - expected) / error)
+    near_miss = np.abs((seen - 1.03 * expected) / error)
+    assert distance.max() < 5.5 < near_miss.max()
 
 
 @pytest.mark.parametrize(
@@ -93,9 +95,10 @@ def test_cramers_v_of_counts_without_noise():
             [-0.02, 0, 0.02],
         ]
     )
-    shares = np.outer([0.5, 0.3, 0.2], [0.6, 0.3, 0.1]) + theta
+    independent = np.outer([0.5, 0.3, 0.2], [0.6, 0.3, 0.1])
+    counts = 1e12 * (independent + theta)
     moments = subset_selection(12.0, 9).shape.second_moments
-    table = CrossTable(("a", "b"), ("xyz", "uvw"), 1e12 * shares, 10**12, moments)
+    table = CrossTable(("a", "b"), ("xyz", "uvw"), counts, 10**12, moments)
     assert 2 * table.association.value**2 == pytest.approx(0.0606667, rel=1e-5)
 
 
@@ -108,7 +111,9 @@ def test_independence_is_rejected_as_rarely_as_the_level_says(budget):
         right += table.independence.p_value < 0.05
         inside = np.maximum(table.counts, 0.5)
         naive += chi2_contingency(inside).pvalue < 0.05
-    assert binom.ppf(MISS / 2, RUNS, 0.03) <= right <= binom.isf(MISS / 2, RUNS, 0.06)
+    fewest = binom.ppf(MISS / 2, RUNS, 0.03)
+    most = binom.isf(MISS / 2, RUNS, 0.06)
+    assert fewest <= right <= most
     if budget < 4:
         assert naive > RUNS / 2  # what a chi-square of the estimates makes of it
 
@@ -147,10 +152,11 @@ def test_limits_cover_what_they_say(budget, users, shape):
     held = dict.fromkeys(("cell", "line", "share", "v", "odds", "near miss"), 0)
     for table, truth in draw(shares, users, runs, budget, seed=7):
         low, high = table.people_in(sums).intervals()
-        held["cell"] += low[0] <= truth[0, 0] <= high[0]
+        corner_count = truth[0, 0]
+        held["cell"] += low[0] <= corner_count <= high[0]
         middle = (low[0] + high[0]) / 2
         quarter = 0.25 * (high[0] - low[0]) / 2
-        held["near miss"] += abs(middle - truth[0, 0]) <= quarter
+        held["near miss"] += abs(middle - corner_count) <= quarter
         held["line"] += low[1] <= truth[0].sum() <= high[1]
         held["share"] += holds(table.share(0, 0), corner / column)
         held["v"] += holds(table.association, strength)
@@ -173,7 +179,8 @@ def test_limits_hold_where_few_people_decide(budget, users, shares):
     )
     of_row = shares[0, 0] / shares[0].sum()
     of_column = shares[0, 0] / shares[:, 0].sum()
-    odds = shares[0, 0] * shares[1, 1] / (shares[0, 1] * shares[1, 0])
+    (a, b), (c, d) = shares
+    odds = a * d / (b * c)
     cell_and_column = np.array([[1, 0, 0, 0], [1, 0, 1, 0]])
     for table, truth in draw(shares, users, RUNS, budget, seed=5):
         (low,), (high,) = table.people_in(np.array([[0, 0, 1, 1]])).intervals()
@@ -183,7 +190,8 @@ def test_limits_hold_where_few_people_decide(budget, users, shares):
         held["odds"] += holds(table.odds_ratio([0], [0]), odds)
         sums = cell_and_column @ table.counts.ravel()
         covariance = cell_and_column @ table.covariance @ cell_and_column.T
-        normal = ratio(ChannelEstimates(sums, covariance, users), 0.95, (0.0, 1.0))
+        estimates = ChannelEstimates(sums, covariance, users)
+        normal = ratio(estimates, 0.95, (0.0, 1.0))
         held["near miss"] += holds(normal, of_column)
     least = binom.ppf(MISS, RUNS, 0.93)
     assert held.pop("near miss") < least <= min(held.values()), (held, least)
@@ -200,9 +208,8 @@ def test_what_reports_do_not_tell_is_said():
     assert "cannot rule out" in table.association.note
     for few, said in ((2.0, "five people"), (60.0, "")):
         counts = np.array([[90.0, 20], [20, few]])
-        moments = subset_selection(9.0, 4).shape
-        table = CrossTable(
-            "ab", ("xy", "uv"), counts, int(counts.sum()), moments.second_moments
-        )
+        users = int(counts.sum())
+        moments = subset_selection(9.0, 4).shape.second_moments
+        table = CrossTable("ab", ("xy", "uv"), counts, users, moments)
         assert said in table.association.note == table.independence.note
         assert bool(said) == bool(table.association.note)

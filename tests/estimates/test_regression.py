@@ -59,7 +59,9 @@ def test_of_supports_it_is_maximum_likelihood():
     people = rng.integers(40, 80, 40).astype(float)
     truth = rng.binomial(people.astype(int), shares(design, (-1.0, 0.3, -0.5)))
     others = people.astype(int) - truth
-    reports = rng.binomial(truth, a) + rng.binomial(others, b).astype(float)
+    true_reports = rng.binomial(truth, a)
+    false_reports = rng.binomial(others, b)
+    reports = (true_reports + false_reports).astype(float)
 
     def minus_log_likelihood(coefficients):
         chance = b + shares(design, coefficients) * (a - b)
@@ -76,7 +78,8 @@ def test_of_supports_it_is_maximum_likelihood():
     weights = people * slope**2 / (chance * (1 - chance))
     information = (design * weights[:, None]).T @ design
     expected = np.sqrt(np.diag(np.linalg.inv(information)))
-    assert np.sqrt(np.diag(fitted.covariance)) == pytest.approx(expected, rel=0.1)
+    stated = np.sqrt(np.diag(fitted.covariance))
+    assert stated == pytest.approx(expected, rel=0.1)
 
 
 def by_expectation_maximisation(design, yes, a, b):
@@ -91,8 +94,10 @@ def by_expectation_maximisation(design, yes, a, b):
         if_had = share * np.where(yes, a, 1 - a)
         if_not = (1 - share) * np.where(yes, b, 1 - b)
         has = if_had / (if_had + if_not)
-        information = (design * (share * (1 - share))[:, None]).T @ design
-        step = np.linalg.solve(information, design.T @ (has - share))
+        weights = share * (1 - share)
+        information = (design * weights[:, None]).T @ design
+        score = design.T @ (has - share)
+        step = np.linalg.solve(information, score)
         coefficients += step
         if np.abs(step).max() < 1e-11:
             return coefficients
@@ -125,12 +130,8 @@ def test_seven_coefficients_of_people_with_patterns_of_their_own():
     has = rng.random(people) < shares(design, published)
     yes = rng.random(people) < np.where(has, a, b)
     names = ("constant", "assets", "married", "age", "age2", "education", "female")
-    fitted = fit(
-        names,
-        design,
-        forced_response(yes.astype(float), np.ones(people), a, b),
-        supports_variance(a, b),
-    )
+    sums = forced_response(yes.astype(float), np.ones(people), a, b)
+    fitted = fit(names, design, sums, supports_variance(a, b))
     best = by_expectation_maximisation(design, yes, a, b)
     assert fitted.coefficients == pytest.approx(best, abs=1e-8)
     # A near miss: chances that are 1 % off give coefficients that five digits tell apart.
@@ -208,10 +209,13 @@ def test_drawn_reports_give_the_coefficients_and_their_stated_errors(name):
     design = np.vstack([patterns()[::8], patterns()[1::8]])
     people = np.full(10, 2000)
     truth = np.array([-1.0, 0.3, -0.5])
-    fits = [drawn_fit(law, design, people, truth, rng) for _ in range(60)]
-    errors = np.array([fitted.coefficients - truth for fitted in fits])
-    stated = np.array([np.sqrt(np.diag(fitted.covariance)) for fitted in fits])
-    scaled = errors / stated
+    scaled = []
+    for _ in range(60):
+        fitted = drawn_fit(law, design, people, truth, rng)
+        errors = fitted.coefficients - truth
+        stated = np.sqrt(np.diag(fitted.covariance))
+        scaled.append(errors / stated)
+    scaled = np.array(scaled)
     assert np.abs(scaled.mean(axis=0)).max() < 5 / np.sqrt(60)
     spread = np.square(scaled).mean(axis=0)
     assert spread.max() < 1 + 6 * np.sqrt(2 / 60)
@@ -237,16 +241,17 @@ def test_limits_hold_the_truth_as_often_as_they_promise(name):
     for _ in range(draws):
         people = rng.multinomial(2000, np.full(10, 0.1))
         fitted = drawn_fit(law, design, people, truth, rng)
+        distance_of = fitted.equations.score_statistic
         for k in range(3):
-            distance = fitted.equations.score_statistic(
-                k, truth[k], fitted.coefficients
-            )
+            distance = distance_of(k, truth[k], fitted.coefficients)
             held[k] += abs(distance) < 1.959964
         effect = fitted.average_effect("south", south, north)
         shares_of_people = people / people.sum()
-        true_effect = shares_of_people @ (shares(south, truth) - shares(north, truth))
+        differences = shares(south, truth) - shares(north, truth)
+        true_effect = shares_of_people @ differences
         held[3] += effect.lower <= true_effect <= effect.upper
-    assert np.abs(held / draws - 0.95).max() < 5 * np.sqrt(0.95 * 0.05 / draws)
+    deviation = np.sqrt(0.95 * 0.05 / draws)
+    assert np.abs(held / draws - 0.95).max() < 5 * deviation
 
 
 def test_limits_of_a_constant_are_those_of_the_score():
@@ -262,7 +267,8 @@ def test_limits_of_a_constant_are_those_of_the_score():
     spread = np.sqrt(squares / people - share**2)
     half = 1.959964 * spread / np.sqrt(people - 1.959964**2)
     for limit, end in ((effect.lower, share - half), (effect.upper, share + half)):
-        assert limit == pytest.approx(np.log(end / (1 - end)), abs=1e-3)
+        log_odds = np.log(end / (1 - end))
+        assert limit == pytest.approx(log_odds, abs=1e-3)
 
 
 def test_a_limit_is_open_where_nothing_is_ruled_out():
@@ -282,9 +288,8 @@ def test_at_its_limits_a_coefficient_is_as_far_as_the_confidence_allows():
     rng = np.random.default_rng(7)
     design = patterns()
     people = rng.integers(40, 80, 40).astype(float)
-    reports = rng.binomial(
-        people.astype(int), b + shares(design, (-1.0, 0.3, -0.5)) * (a - b)
-    )
+    share = shares(design, (-1.0, 0.3, -0.5))
+    reports = rng.binomial(people.astype(int), b + share * (a - b))
     sums = forced_response(reports.astype(float), people, a, b)
     fitted = fit(NAMES, design, sums, supports_variance(a, b))
     for k, effect in enumerate(fitted.effects()):
@@ -314,10 +319,9 @@ def test_a_linear_model_is_weighted_least_squares_of_unbiased_weights():
 def test_weights_count_a_person_for_more():
     design = np.ones((2, 1))
     people = np.array([100.0, 100.0])
+    weights = np.array([3.0, 1.0])
     sums = PatternSums.of_answer(people, np.array([20.0, 60.0]), np.array([50.0, 90.0]))
-    fitted = fit(
-        ["constant"], design, sums, np.ones_like, "linear", np.array([3.0, 1.0])
-    )
+    fitted = fit(["constant"], design, sums, np.ones_like, "linear", weights)
     assert fitted.coefficients == pytest.approx([(3 * 20 + 60) / 400])
 
 
@@ -332,7 +336,9 @@ def test_predictions_and_effects_are_what_the_coefficients_say():
     assert fitted.predicted("all", design).value == pytest.approx(1700 / 4000)
     effect = fitted.average_effect("south", south, north)
     assert effect.value == pytest.approx(0.3)
-    error = np.sqrt((1.2 - 0.2**2) / 1000 + (1.2 - 0.5**2) / 3000)
+    variance_north = (1.2 - 0.2**2) / 1000
+    variance_south = (1.2 - 0.5**2) / 3000
+    error = np.sqrt(variance_north + variance_south)
     assert effect.standard_error == pytest.approx(error)
     assert effect.lower == pytest.approx(0.3 - 1.959964 * error)
 
