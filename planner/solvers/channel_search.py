@@ -67,7 +67,8 @@ def solve_channel(
     _require_few_connected(policy)
     table = np.atleast_2d(np.array(workload, dtype=np.float64))
     problem = ChannelProblem(policy, table, scenarios)
-    oracle = Ends(problem, windows_of(policy, np.arange(policy.size)))
+    every_symbol = np.arange(policy.size)
+    oracle = Ends(problem, windows_of(policy, every_symbol))
     asked_game = None
     if asked is not None:
         asked_game = problem.seen_in(table, scenarios, np.asarray(asked))
@@ -84,9 +85,15 @@ def solve_channel(
         names = [f"number {j + 1}" for j in range(len(table))]
     channels = []
     for estimator in estimators:
-        channels.append(
-            Channel(policy, table, tuple(names), matrix, estimator, tuple(scenarios))
+        channel = Channel(
+            policy,
+            wanted=table,
+            wanted_names=tuple(names),
+            matrix=matrix,
+            estimator=estimator,
+            scenarios=tuple(scenarios),
         )
+        channels.append(channel)
     most_excess = 10 * tolerance
 
     def preference(channel: Channel) -> tuple[bool, float]:
@@ -172,8 +179,9 @@ class ChannelProblem:
     ) -> None:
         directions = [scenario.directions for scenario in scenarios]
         squares = np.array([F.T @ F for F in directions])  # G_s
-        largest_difference = np.abs(squares - squares[0]).max()
-        are_alike = bool(largest_difference <= 1e-12 * np.abs(squares[0]).max())
+        first = squares[0]
+        largest_difference = np.abs(squares - first).max()
+        are_alike = bool(largest_difference <= 1e-12 * np.abs(first).max())
         if are_alike:
             axes = _spanned(directions[0])
         else:
@@ -185,13 +193,14 @@ class ChannelProblem:
         sizes = np.einsum("px,kpq,qx,kx->k", numbers, forms, numbers, self.populations)
         # About the error of a number of size 1: that of randomised response.
         smallest_budget = float(policy.bounds().min())
-        hardness = float(1 + 1 / np.sinh(smallest_budget / 2) ** 2)
-        self.unit = hardness * float(sizes.max())
+        excess = 1 / np.sinh(smallest_budget / 2) ** 2
+        self.unit = float(1 + excess) * float(sizes.max())
 
         offsets = []  # c_s + k_s
         free = []
         for scenario in scenarios:
-            offsets.append(scenario.known(workload) + (scenario.cap or 0.0))
+            cap = scenario.cap or 0.0
+            offsets.append(scenario.known(workload) + cap)
             free.append(float(scenario.cap is None))
         if are_alike:
             numbers = directions[0] @ workload
@@ -220,7 +229,8 @@ class ChannelProblem:
 
     def columns(self, logs: Array) -> GameColumns:
         """Columns of these log values, each of mean 1, known by their place."""
-        likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
+        largest = logs.max(axis=1, keepdims=True)
+        likelihoods = np.exp(logs - largest)
         likelihoods /= likelihoods.mean(axis=1, keepdims=True)
         return GameColumns(
             parts=(likelihoods,),
@@ -261,8 +271,9 @@ class ChannelProblem:
         else:
             squares = np.einsum("op,spq,oq->os", T, self.game.forms, T)
         errors = columns.people * squares
-        expectations = np.einsum("op,om->opm", T, u)
-        return np.hstack([u, expectations.reshape(len(u), -1), errors])
+        products = np.einsum("op,om->opm", T, u)
+        expectations = products.reshape(len(u), -1)
+        return np.hstack([u, expectations, errors])
 
 
 def _spanned(rows: Array) -> Array:
@@ -298,7 +309,8 @@ class Ends:
             for low_logs, high_logs in zip(low, windows.high, strict=True):
                 self.logs.append(np.where(is_high, high_logs, low_logs))
             # All if they are few, else those whose high symbols are neighbours, or all others.
-            changes = (is_high != np.roll(is_high, 1, axis=1)).sum(axis=1)
+            differs_from_next = is_high != np.roll(is_high, 1, axis=1)
+            changes = differs_from_next.sum(axis=1)
             is_first = (changes <= 2) | (m <= _FEW_ANSWERS)
         self.first = np.flatnonzero(is_first)
         self.every = [problem.columns(logs) for logs in self.logs]
@@ -355,10 +367,12 @@ def whole_columns(
     joint /= sums.max()
     missing = 1 - joint.sum(axis=1)
     spread = float(np.ptp(missing)) + 1e-15
-    delta = min(1.0, 2 * spread / np.expm1(smallest_budget) + _BLANK)
+    enough = 2 * spread / np.expm1(smallest_budget)
+    delta = min(1.0, enough + _BLANK)
     joint *= 1 - delta
-    most = int(np.argmax(joint.sum(axis=0)))
-    joint[:, most] += 1 - joint.sum(axis=1)
+    frequency = joint.sum(axis=0)
+    most_frequent = int(frequency.argmax())
+    joint[:, most_frequent] += 1 - joint.sum(axis=1)
     return joint, kept
 
 
@@ -379,8 +393,10 @@ def best_estimator(
     weighed = populations @ matrix * weights[:, None]  # sigma_s pi_s . v_o
     H = np.einsum("so,spq->opq", weighed, squares)
     total = weighed.sum(axis=0)
-    floor = _SECONDARY * np.trace(H.sum(axis=0)) / p * total / total.sum()
-    inverses = np.linalg.inv(H + floor[:, None, None] * np.eye(p))
+    trace = np.trace(H.sum(axis=0))
+    floor = _SECONDARY * trace / p * total / total.sum()
+    least_weight = floor[:, None, None] * np.eye(p)
+    inverses = np.linalg.inv(H + least_weight)
     system = np.einsum("xo,zo,opq->xpzq", matrix, matrix, inverses)
     square_system = system.reshape(m * p, m * p)
     alpha, *_ = np.linalg.lstsq(square_system, workload.T.ravel())
@@ -393,7 +409,8 @@ def unbiased(estimator: Array, workload: Array, matrix: Array) -> Array:
     """The nearest one; ConvergenceError where there is none."""
     nearest = nearest_unbiased(estimator, workload, matrix, resolution=1e-12)
     bias = np.abs(nearest @ matrix.T - workload).max()
-    if bias > 1e-10 * max(1.0, np.abs(workload).max()):
+    size = max(1.0, np.abs(workload).max())
+    if bias > 1e-10 * size:
         reason = "The best reports do not tell all the wanted numbers"
         remedy = "Add a scenario that needs them, or give it a cap."
         raise ConvergenceError(reason, remedy)
@@ -405,5 +422,6 @@ def _excess(channel: Channel) -> float:
     excess = -1.0
     for scenario in channel.scenarios:
         if scenario.cap:
-            excess = max(excess, channel.error(scenario) / scenario.cap - 1)
+            error = channel.error(scenario)
+            excess = max(excess, error / scenario.cap - 1)
     return excess

@@ -165,17 +165,19 @@ class _Opt1(_Opt0):
 
     def atoms(self, v: Array) -> Atoms:
         # By the chain rule tau's slope is the sum of those of s and w.
-        by_s_and_w = super().atoms(np.vstack([v, v]))
+        s_and_w = np.vstack([v, v])
+        by_s_and_w = super().atoms(s_and_w)
         return by_s_and_w._replace(
             noise_slope=by_s_and_w.noise_slope.sum(axis=0, keepdims=True),
             signal_slope=by_s_and_w.signal_slope.sum(axis=0, keepdims=True),
         )
 
     def curvature(self, v: Array) -> Curvature:
-        by_s_and_w = super().curvature(np.vstack([v, v]))
+        s_and_w = np.vstack([v, v])
+        noise, signal = super().curvature(s_and_w)
         return Curvature(
-            noise=by_s_and_w.noise.sum(axis=(0, 1), keepdims=True),
-            signal=by_s_and_w.signal.sum(axis=(0, 1), keepdims=True),
+            noise=noise.sum(axis=(0, 1), keepdims=True),
+            signal=signal.sum(axis=(0, 1), keepdims=True),
         )
 
     def expressions(self, u: Expression, unit: Array) -> Expressions:
@@ -202,7 +204,8 @@ class _Opt1(_Opt0):
         return by_s_and_w._replace(matrix=matrix)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
-        return super().ceiling(policy).min(axis=0)[None]
+        most_s_and_w = super().ceiling(policy)
+        return most_s_and_w.min(axis=0, keepdims=True)
 
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         # Lowering one tau loosens every other row, so one pass over the rows is enough.
@@ -235,7 +238,8 @@ class _Opt2:
     def expressions(self, u: Expression, unit: Array) -> Expressions:
         import cvxpy as cp
 
-        inverse_square = cp.multiply(0.25 / unit[0] ** 2, cp.power(u[0], -2))
+        of_unit = 0.25 / unit[0] ** 2
+        inverse_square = cp.multiply(of_unit, cp.power(u[0], -2))
         signal = cp.Constant(np.ones(u.shape[1]))
         return inverse_square - 1, signal, []
 
@@ -279,7 +283,11 @@ class _Opt2:
 
 
 Model = _Opt0 | _Opt2
-MODELS: dict[str, Model] = {"opt0": _Opt0(), "opt1": _Opt1(), "opt2": _Opt2()}
+MODELS: dict[str, Model] = {
+    "opt0": _Opt0(),
+    "opt1": _Opt1(),
+    "opt2": _Opt2(),
+}
 
 
 def model_named(name: str) -> Model:
@@ -366,7 +374,8 @@ def _log_p(u: Expression, unit: Array) -> Expression:
     import cvxpy as cp
 
     of_unit = -np.expm1(-unit)  # 1 - e^-c
-    of_point = 1 - cp.exp(cp.multiply(-unit, u))  # 1 - e^(-c u)
+    minus_point = cp.multiply(-unit, u)
+    of_point = 1 - cp.exp(minus_point)  # 1 - e^(-c u)
     ratio = cp.multiply(1 / of_unit, of_point)
     fall = cp.multiply(unit, 1 - u)
     return fall - cp.log(ratio)

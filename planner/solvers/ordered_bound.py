@@ -151,7 +151,9 @@ def _bound_of_fewer_answers(policy: PrivacyPolicy, judged: Array) -> float:
         policy.rule.mapped(lambda budgets: budgets[few]),
     )
     every_direction = np.eye(len(root))
-    scenarios = [Scenario(answer, every_direction) for answer in np.eye(len(few))]
+    scenarios = []
+    for everybody_has_it in np.eye(len(few)):
+        scenarios.append(Scenario(everybody_has_it, every_direction))
     try:
         channel = solve_channel(of_few, root, scenarios, tolerance=_GAP_OF_FEWER)
     except SolverError:  # at large budgets its digits are used up
@@ -162,4 +164,5 @@ def _bound_of_fewer_answers(policy: PrivacyPolicy, judged: Array) -> float:
 
 def evenly_among(size: int, count: int) -> Whole:
     """So many of the numbers below ``size``, evenly, the first and the last among them."""
-    return np.rint(np.linspace(0, size - 1, count)).astype(np.int64)
+    places = np.linspace(0, size - 1, count)
+    return np.rint(places).astype(np.int64)

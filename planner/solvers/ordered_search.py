@@ -52,9 +52,15 @@ class _Effort(NamedTuple):
 
 # The finest grid cannot be searched as long as others in the same time, and with as many columns
 # as others an answer its file would be too large.
-_USUAL_EFFORT = _Effort(10, 60, 200, kept_columns=6, sent_columns=12)
-_FINE_EFFORT = _Effort(5, 12, 40, kept_columns=8, sent_columns=8)
-_FINEST_EFFORT = _Effort(5, 12, 30, kept_columns=4, sent_columns=4)
+_USUAL_EFFORT = _Effort(
+    rounds=10, steps=60, last_steps=200, kept_columns=6, sent_columns=12
+)
+_FINE_EFFORT = _Effort(
+    rounds=5, steps=12, last_steps=40, kept_columns=8, sent_columns=8
+)
+_FINEST_EFFORT = _Effort(
+    rounds=5, steps=12, last_steps=30, kept_columns=4, sent_columns=4
+)
 _USUAL_ANSWERS = 64
 _FINE_ANSWERS = 192
 _COLUMNS_REFINED = 3  # an answer, that a finer grid begins with
@@ -82,7 +88,11 @@ class _Columns(NamedTuple):
 
     def take(self, which: Whole | Flags) -> _Columns:
         """The columns at these places."""
-        return _Columns(self.window[which], self.high[which], self.likelihoods[which])
+        return _Columns(
+            window=self.window[which],
+            high=self.high[which],
+            likelihoods=self.likelihoods[which],
+        )
 
     def joined(self, others: _Columns) -> _Columns:
         """These, and after them the others."""
@@ -170,8 +180,17 @@ def solve_many_answers(
     estimator = nearest_unbiased(estimator, workload, matrix, resolution=1e-12)
     shared_directions = np.array(directions)  # one for all scenarios
     shared_directions.setflags(write=False)
-    scenarios = tuple(Scenario(answer, shared_directions) for answer in np.eye(size))
-    channel = Channel(policy, workload, names, matrix, estimator, scenarios)
+    scenarios = []
+    for everybody_has_it in np.eye(size):
+        scenarios.append(Scenario(everybody_has_it, shared_directions))
+    channel = Channel(
+        policy,
+        wanted=workload,
+        wanted_names=names,
+        matrix=matrix,
+        estimator=estimator,
+        scenarios=tuple(scenarios),
+    )
     bound = least_error(policy, judged, channel.worst_error)
     if bound == 0:  # it says nothing
         return channel
@@ -198,14 +217,15 @@ class _Search:
         window_count = len(self.windows.low)
         window = np.repeat(np.arange(window_count), len(sets))
         high = np.tile(sets, (window_count, 1))
-        people = np.full(len(coarsest), 1 / len(coarsest))
+        even_share = 1 / len(coarsest)
+        people = np.full(len(coarsest), even_share)
         columns, weights = self._on_grid(coarsest, window, high, people)
         for coarse, fine in pairwise(grids):
             # Each fine answer belongs to the coarse one whose first answer is the last before it.
             parent = np.searchsorted(coarse, fine, side="right") - 1
-            shares = _shares(columns, weights)
-            heaviest = np.argsort(-shares)[: _COLUMNS_REFINED * len(coarse)]
-            window, high = _refined(columns.take(heaviest), parent)
+            heaviest_first = np.argsort(-_shares(columns, weights))
+            refined = heaviest_first[: _COLUMNS_REFINED * len(coarse)]
+            window, high = _refined(columns.take(refined), parent)
             # The people of a coarse answer are spread evenly over its fine ones.
             children = np.bincount(parent)
             people = weights.people[parent] / children[parent]
@@ -221,7 +241,9 @@ class _Search:
         is what all those up to the next add up, in squared error.
         """
         size = len(answers)
-        windows = Windows(self.windows.low[:, answers], self.windows.high[:, answers])
+        windows = Windows(
+            low=self.windows.low[:, answers], high=self.windows.high[:, answers]
+        )
         judged = self.judged[:, answers]
         effort = _effort_for(size)
         window, high = _with_complements(window, high)
@@ -330,14 +352,23 @@ def _at(
     """
     u = columns.likelihoods
     w = u @ people
-    J = (u * (theta / w)[:, None]).T @ u
+    by_people = theta / w
+    J = (u * by_people[:, None]).T @ u
     # A direction that hardly any column tells apart must not stop the search.
     J.flat[:: len(J) + 1] += _LEAST_INFORMATION * np.trace(J)
     alpha = np.asarray(np.linalg.solve(J, judged.T), dtype=np.float64)
-    charges = np.square(u @ alpha).sum(axis=1) / w
-    known = np.square(judged).sum(axis=0)
-    errors = u.T @ (theta * charges / w) - known
-    return _Weights(theta, multipliers, people, alpha, charges, errors)
+    squares = np.square(u @ alpha).sum(axis=1)  # |alpha' u_o|^2
+    charges = squares / w
+    truth = np.square(judged).sum(axis=0)
+    errors = u.T @ (theta * charges / w) - truth
+    return _Weights(
+        theta,
+        multipliers,
+        people,
+        alpha=alpha,
+        charges=charges,
+        errors=errors,
+    )
 
 
 def _balanced(
@@ -353,7 +384,8 @@ def _balanced(
         multipliers = np.ones(len(multipliers))
         covered = likelihoods.sum(axis=1)
 
-    value = 2 * np.sqrt(costs * covered).sum() - multipliers.sum()
+    reach = 2 * np.sqrt(costs * covered).sum()
+    value = reach - multipliers.sum()
     for _ in range(_BALANCE_STEPS):
         theta = np.sqrt(costs / covered)
         gradient = likelihoods.T @ theta - 1
@@ -401,7 +433,8 @@ def _best_flips(windows: Windows, columns: _Columns, weights: _Weights) -> _Colu
     u = columns.likelihoods
     low = np.exp(INWARD * windows.low[columns.window])
     high = np.exp(INWARD * windows.high[columns.window])
-    mean = np.where(columns.high, high, low).mean(axis=1, keepdims=True)
+    unscaled = np.where(columns.high, high, low)
+    mean = unscaled.mean(axis=1, keepdims=True)
     delta = np.where(columns.high, low - high, high - low) / mean
     Gu = u @ G
     square = np.einsum("od,od->o", u, Gu)  # |alpha' u|^2
@@ -438,9 +471,10 @@ def _best_flips(windows: Windows, columns: _Columns, weights: _Weights) -> _Colu
         divisor[divisor <= 0] = np.inf
         ratio /= divisor
         ratio[is_no_run] = 0
-        i, j = np.unravel_index(np.argmax(ratio), ratio.shape)
+        i, j = np.unravel_index(ratio.argmax(), ratio.shape)
         exceeds[o] = ratio[i, j] > 1 + _EXCEEDS
-        flipped[o, i:j] = ~flipped[o, i:j]
+        run = flipped[o, i:j]
+        np.logical_not(run, out=run)
     chosen = _columns(windows, columns.window[exceeds], flipped[exceeds])
     return _distinct(chosen)
 
@@ -453,7 +487,9 @@ def _sums_before(values: Array) -> Array:
 
 def _columns(windows: Windows, window: Whole, high: Flags) -> _Columns:
     """Likelihoods of mean 1, their logarithms moved inwards so that no pair is exceeded."""
-    logs = np.where(high, windows.high[window], windows.low[window])
+    high_logs = windows.high[window]
+    low_logs = windows.low[window]
+    logs = np.where(high, high_logs, low_logs)
     likelihoods = np.exp(INWARD * logs)
     likelihoods /= likelihoods.mean(axis=1, keepdims=True)
     return _Columns(window, high, likelihoods)
@@ -492,7 +528,8 @@ def _runs(size: int) -> Flags:
     sets = []
     length = 1
     while length < size:
-        for first in range(1 - length, size, max(1, length // 4)):
+        step = max(1, length // 4)
+        for first in range(1 - length, size, step):
             sets.append(_run(size, first, length))
         length *= 2
     return distinct_rows(np.array(sets))
@@ -514,7 +551,8 @@ def _refined(columns: _Columns, parent: Whole) -> tuple[Whole, Flags]:
     """
     size = len(parent)
     as_they_are = columns.high[:, parent]
-    moved = np.hstack([as_they_are[:, :1], as_they_are[:, :-1]])
+    first_answer = as_they_are[:, :1]
+    moved = np.hstack([first_answer, as_they_are[:, :-1]])
     kinds = [as_they_are, moved]
     if size <= _FINE_ANSWERS:
         is_second = np.arange(size) % 2 == 0
