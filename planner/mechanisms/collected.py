@@ -64,12 +64,14 @@ class Collected(Shape):
     @cached_property
     def chances(self) -> tuple[Array, Array]:
         """``a`` and ``b``, chances that a report supports each element, own and another."""
+        levels = self.levels
         support = self.support() or []
-        if self.levels.dummies and len(support) == len(self.levels.names):
-            support = [*support, support[self.levels.dummy_level]]
-        counts = [member.elements for member in self.levels.members]
+        if levels.dummies and len(support) == len(levels.names):
+            support = [*support, support[levels.dummy_level]]
+        counts = [member.elements for member in levels.members]
         by_level = np.array(support, dtype=np.float64)  # (levels, 2)
-        a, b = np.repeat(by_level, counts, axis=0).T
+        by_element = np.repeat(by_level, counts, axis=0)
+        a, b = by_element.T
         return a, b
 
     def estimate(self, counted: Aggregate) -> Found:
@@ -111,10 +113,8 @@ class Collected(Shape):
 
         Here ``-b / (a - b)`` if it does not support the element, ``(1 - b) / (a - b)`` if it does.
         """
-        own_chances, other_chances = self.chances
-        a = own_chances[element]
-        b = other_chances[element]
-        return np.array([-b, 1 - b]) / (a - b)
+        a, b = self.chances
+        return support_addends(a[element], b[element])
 
     def addend_numbers(self, rows: Reports, element: int) -> Whole:
         """Which of :meth:`addends_of` each of some checked reports adds, shape ``(n,)``."""
@@ -126,11 +126,9 @@ class Collected(Shape):
         A report that supports it adds ``(1 - b) / (a - b)``, another one ``-b / (a - b)``.
         """
         a, b = self.chances
-        if_supporting = (1 - b) / (a - b)
-        if_not = b / (a - b)
+        if_not, if_supporting = np.square(support_addends(a, b))
         not_supporting = counted.users - counted.counts
-        squares = counted.counts * np.square(if_supporting)
-        squares = squares + not_supporting * np.square(if_not)
+        squares = counted.counts * if_supporting + not_supporting * if_not
         return np.asarray(squares)
 
     def draw_aggregate(self, people: Whole, rng: np.random.Generator) -> Aggregate:
@@ -138,7 +136,8 @@ class Collected(Shape):
 
         How they depend on each other is left out.
         """
-        return self._supports_drawn(people, int(people.sum()), rng)
+        users = int(people.sum())
+        return self._supports_drawn(people, users, rng)
 
     def _supports_drawn(
         self, holders: Whole, users: int, rng: np.random.Generator
@@ -175,9 +174,10 @@ class RowsCollected(rows.Rows, Collected):
         values = np.array(self.values)
         blocks = []
         if self.blocks:
-            starts = np.cumsum([0, *self.blocks])[:-1]
+            ends = np.cumsum([0, *self.blocks])
             # A block has the same share whatever the answer: that of the first row is of all.
-            shares = np.add.reduceat(self.rows[0], starts) / DENOMINATOR
+            units = np.add.reduceat(self.rows[0], ends[:-1])
+            shares = units / DENOMINATOR
             blocks = list(zip(self.blocks, shares.tolist(), strict=True))
         chances = np.array(self.rows) / DENOMINATOR
         law = ReportLaw(chances, values, counted.users, self.blocks)
@@ -192,7 +192,8 @@ class RowsCollected(rows.Rows, Collected):
         """Draw the counts of all cells together, see :class:`Collected`."""
         chances = np.array(self.rows) / DENOMINATOR
         drawn = rng.multinomial(people, chances)
-        return Aggregate(int(people.sum()), drawn.sum(axis=0))
+        users = int(people.sum())
+        return Aggregate(users, drawn.sum(axis=0))
 
 
 class HashCollected(hashing.Hash, Collected):
@@ -219,7 +220,8 @@ class HashCollected(hashing.Hash, Collected):
         items = np.arange(self.levels.total, dtype=np.uint32)
 
         def support(part: slice, _: int) -> Whole:
-            return np.sum(self._supported(pairs[part], items), axis=0)
+            supported = self._supported(pairs[part], items)
+            return supported.sum(axis=0)
 
         chunk = rows_at_once(_CHUNK_CELLS, self.levels.total)
         by_chunk = map_rows(support, len(pairs), chunk)
@@ -229,13 +231,15 @@ class HashCollected(hashing.Hash, Collected):
         """Whether each report, a seed and a value, supports each item, ``(reports, items)``."""
         seeds = pairs[:, 0, None]
         reported = pairs[:, 1, None]
-        hashed = xxh32(items, seeds) % np.uint32(self.values)
+        hashes = xxh32(items, seeds)
+        hashed = hashes % np.uint32(self.values)
         return np.asarray(hashed == reported)
 
     def addend_numbers(self, rows: Reports, element: int) -> Whole:
         pairs = rows.view("<u4").astype(np.uint32)
         item = np.array([element], dtype=np.uint32)
-        return self._supported(pairs, item)[:, 0].astype(np.int64)
+        supported = self._supported(pairs, item)
+        return supported[:, 0].astype(np.int64)
 
 
 class DieCollected(die.Die, Collected):
@@ -250,12 +254,16 @@ class DieCollected(die.Die, Collected):
     def draw_many(self, elements: Whole, words: Words) -> list[Reports]:
         # One throw decides both rounds: the last face is that of those who are sampled.
         edges = np.cumsum([self.zero, *self.decoys])
-        face = np.searchsorted(edges, words.half(elements.size), side="right")
+        throw = words.half(elements.size)
+        face = np.searchsorted(edges, throw, side="right")
         is_sampled = face == edges.size
         first = np.where(is_sampled, 0, face)
         second = np.where(is_sampled, elements, face)
-        rounds = [first, second]
-        return [as_bytes(reported.astype("<u4")[:, None]) for reported in rounds]
+        reports = []
+        for reported in (first, second):
+            numbers = reported.astype("<u4")
+            reports.append(as_bytes(numbers[:, None]))
+        return reports
 
     @cached_property
     def mechanism(self) -> SamplingPrivacy:
@@ -280,6 +288,14 @@ def drawn_cells(integers: Whole, rows: Whole, words: Words) -> Whole:
     word = rows * DENOMINATOR + words.half(rows.size)
     cell = np.searchsorted(ends.ravel(), word, side="right")
     return np.asarray(cell - rows * cells)
+
+
+def support_addends(a: Array, b: Array) -> Array:
+    """The numbers that a report adds to the count of an item, shape ``(2, ...)``.
+
+    ``-b / (a - b)`` if it does not support the item, ``(1 - b) / (a - b)`` if it does.
+    """
+    return np.array([-b, 1 - b]) / (a - b)
 
 
 def linear_estimates(counted: Aggregate, a: Array, b: Array) -> SupportEstimates:

@@ -55,10 +55,15 @@ class OverlapCollected(overlap.Overlap, Collected):
         design = best_set_design(levels.total, levels.dummies, epsilon, cap)
         # Of a report with j hits to one with j + 1; fewer hits than size - items are impossible.
         fewest = max(0, design.size - levels.total)
-        log_ratios = -np.diff(design.log_steps)[fewest : design.size]
-        ratios = units_above(np.exp(log_ratios))
+        steps = np.diff(design.log_steps)[fewest : design.size]
+        ratios = units_above(np.exp(-steps))
         ratios = np.minimum(ratios, DENOMINATOR)
-        return cls(levels, design.size, cap or epsilon, tuple(ratios.tolist()))
+        return cls(
+            levels,
+            held=design.size,
+            cap=cap or epsilon,
+            ratios=tuple(ratios.tolist()),
+        )
 
     def counter(self) -> Counter:
         if self.width:
@@ -82,7 +87,8 @@ class OverlapCollected(overlap.Overlap, Collected):
         """How many of the reports have each element, of reports that list rising numbers."""
         numbers = rows.view(f"<u{self.width}").astype(np.int64)
         is_outside = numbers[:, -1] >= self.cells
-        is_unordered = (np.diff(numbers, axis=1) <= 0).any(axis=1)
+        rises = np.diff(numbers, axis=1)
+        is_unordered = (rises <= 0).any(axis=1)
         for u in np.flatnonzero(is_outside | is_unordered):
             allowed = f"{self.held} rising numbers below {self.cells}"
             remedy = "Leave the report out."
@@ -135,7 +141,8 @@ class OverlapCollected(overlap.Overlap, Collected):
         decide between them.
         """
         *ends, total = self.ends
-        edges = np.array([(end << 64) // total for end in ends], dtype=np.uint64)
+        first_digits = [(end << 64) // total for end in ends]
+        edges = np.array(first_digits, dtype=np.uint64)
         drawn = words.raw(count)
         extra_hits = np.searchsorted(edges, drawn, side="right")
         # A word that is an edge does not tell, once in 10^18: it gets further digits.
@@ -313,10 +320,12 @@ def _best(items: int, length: int, stairs: Array) -> SetDesign:
         best = int(np.nanargmin(errors))
         i, stair = divmod(best, len(stairs))
         if sizes.size > high - low:  # all of them were tried
+            own_chance = float(a[i, stair])
+            other_chance = float(b[i, stair])
             return SetDesign(
                 size=int(sizes[i]),
                 log_steps=tuple(stairs[stair].tolist()),
-                support=(float(a[i, stair]), float(b[i, stair])),
+                support=(own_chance, other_chance),
             )
         before = max(i - 1, 0)
         after = min(i + 1, sizes.size - 1)
@@ -350,9 +359,10 @@ def rival_supports(
     # An arc around each own element is e^epsilon times as likely as the rest of the circle.
     grown = expm1(epsilon)  # e^epsilon - 1
     arc = 1 / (3 * length - 1 + length * grown)
-    in_own_arc = arc * (1 + grown) / (1 + grown * length * arc)
+    total = 1 + grown * length * arc
+    in_own_arc = arc * (1 + grown) / total
     return {
-        "amplified-grr": (float(a[0, 0]), float(b[0, 0])),
+        "amplified-grr": (a.item(), b.item()),
         "privset": _best(items, length, hit).support,
         "wheel": (in_own_arc, arc),
     }

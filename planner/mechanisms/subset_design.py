@@ -16,7 +16,12 @@ from planner.estimates.report_law import ReportSums, SumLaw
 from planner.laws import sides
 from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR
-from planner.mechanisms.collected import Collected, as_bytes, drawn_cells
+from planner.mechanisms.collected import (
+    Collected,
+    as_bytes,
+    drawn_cells,
+    support_addends,
+)
 from planner.mechanisms.counting import (
     Aggregate,
     Counter,
@@ -146,10 +151,9 @@ class SidesCollected(sides.Sides, Collected):
         support = self.support()
         if support is None:
             return np.array(self.values)
-        # -b / (a - b) for an item that a report does not support, (1 - b) / (a - b) for one that it
-        # supports: these are the low and the high side.
-        a, b = map(float, support[0])
-        low_and_high = np.array([-b, 1 - b]) / (a - b)
+        # The low side is of items that a report does not support, the high one of those it does.
+        a, b = np.array(support[0], dtype=np.float64)
+        low_and_high = support_addends(a, b)
         return np.tile(low_and_high, (len(self.types), 1, 1))
 
     @cached_property
@@ -172,7 +176,7 @@ class SidesCollected(sides.Sides, Collected):
             return super().estimate(Aggregate(n, supports))
         values = self._summed(by_type, self.estimator)
         errors, null_errors = self._standard_errors(values, n)
-        people = np.bincount(self._group, values, len(self.counts))
+        people = self._by_group(values)
         bits = self.bits
         return ReportSums(
             values[bits],
@@ -242,13 +246,14 @@ class SidesCollected(sides.Sides, Collected):
         bits = self.bits
         holders = np.empty(self.levels.elements)
         holders[bits] = own.chances
-        people = np.bincount(self._group, holders, len(self.counts))
-        variances = self._variance(holders, people.astype(np.float64))
+        variances = self._variance(holders, self._by_group(holders))
         return variances[bits]
 
     def second_moments(self, shares: Array, sums: Array) -> Array:
-        level_of = np.repeat(np.array(self.groups), self.levels.item_counts)
-        return self.output_types.second_moments(self.estimator, level_of, shares, sums)
+        group_of_element = np.repeat(self.groups, self.levels.item_counts)
+        return self.output_types.second_moments(
+            self.estimator, group_of_element, shares, sums
+        )
 
     def weight_squares(self, counted: Aggregate) -> Array:
         by_type = counted.counts.reshape(len(self.types), -1)
@@ -272,7 +277,8 @@ class SidesCollected(sides.Sides, Collected):
         chances = self._integers.reshape(groups, 2 * types) / DENOMINATOR
         drawn = rng.multinomial(holders, chances[group])
         sent = drawn.reshape(holders.size, types, 2)
-        sent_by_group = np.zeros((groups, types, 2), dtype=np.int64)
+        shape = (groups, types, 2)
+        sent_by_group = np.zeros(shape, dtype=np.int64)
         np.add.at(sent_by_group, group, sent)
         reports = sent_by_group.sum(axis=(0, 2))  # of each type
         # Who else may have an item on the high side, in three kinds: people of other groups, and
@@ -280,7 +286,8 @@ class SidesCollected(sides.Sides, Collected):
         of_group = sent_by_group.sum(axis=2)
         of_other_groups = (reports - of_group).T  # (types, groups)
         same_group = sent_by_group[group] - sent
-        others = np.empty((types, 3, holders.size), dtype=np.int64)
+        by_kind = (types, 3, holders.size)
+        others = np.empty(by_kind, dtype=np.int64)
         others[:, 0] = of_other_groups[:, group]
         others[:, 1:] = same_group.transpose(1, 2, 0)
         high_shares = self._high_shares()
@@ -288,7 +295,8 @@ class SidesCollected(sides.Sides, Collected):
         own_high = sent[:, :, 1].T
         high = own_high + others_high.sum(axis=1)
         counts = np.column_stack([reports, high])
-        return Aggregate(int(holders.sum()), counts.ravel())
+        users = int(holders.sum())
+        return Aggregate(users, counts.ravel())
 
     def _high_shares(self) -> Array:
         """Chance that an item is on the high side of another one's report, ``(types, 3, groups)``.
@@ -309,6 +317,10 @@ class SidesCollected(sides.Sides, Collected):
         groups = np.arange(len(self.counts))
         return np.repeat(groups, self.counts)
 
+    def _by_group(self, numbers: Array) -> Array:
+        """Sums over each group's items of numbers in the order of the bits."""
+        return np.asarray(np.bincount(self._group, numbers, len(self.counts)))
+
     def _variance(self, holders: Array, people: Array) -> Array:
         """Variances of counts in the order of the bits.
 
@@ -326,8 +338,7 @@ class SidesCollected(sides.Sides, Collected):
         """The standard errors in the order of the bits, and those if nobody had the item."""
         groups = len(self.counts)
         # Unbiased estimates sum to about the users; what noise took below 0 is left out.
-        people = np.bincount(self._group, values, groups)
-        people = np.maximum(people, 0.0)
+        people = np.maximum(self._by_group(values), 0.0)
         shares = self._items / self._items.sum()
         if people.any():
             shares = people / people.sum()
@@ -342,7 +353,8 @@ class SidesCollected(sides.Sides, Collected):
         shares_then /= np.maximum(totals, _NO_SHARE)
         null_by_group = shares_then * self.variances.other.T
         null_variance = users * null_by_group.sum(axis=1)
-        return np.sqrt(variance), np.sqrt(null_variance[self._group])
+        null_variance = null_variance[self._group]
+        return np.sqrt(variance), np.sqrt(null_variance)
 
 
 def draw_sides(
@@ -431,7 +443,8 @@ def draw_sets(
             step = rows_at_once(_NEAR_WORDS, level.mask.size)
             for row in range(start, end, step):
                 row_end = min(row + step, end)
-                _draw_near(part[:, row:row_end], level.mask, target, size, source)
+                rows_of_part = part[:, row:row_end]
+                _draw_near(rows_of_part, level.mask, target, size, source)
     ends = np.cumsum(item_counts)
     starts = ends - item_counts
     every_row = np.arange(rows)
@@ -491,7 +504,8 @@ def _draw_near(
             steps.append(np.bitwise_and)
 
     def drawn_lanes() -> Packed:
-        return source.raw(part.size).reshape(part.shape) & lanes
+        words = source.raw(part.size)
+        return words.reshape(part.shape) & lanes
 
     *first_steps, last_but_one, last = steps
     for step in first_steps:
@@ -574,7 +588,8 @@ def repair_sizes(
     while left.size:
         # Lemire: the high half of the product is uniform, given that the low half is not odd.
         word_count = -(-left.size * octets // 8)
-        drawn = source.raw(word_count).view(draw)[: left.size]
+        random_words = source.raw(word_count)
+        drawn = random_words.view(draw)[: left.size]
         product = drawn * size
         pick = (product >> digits) + offset
         word_row = (pick >> wide(6)).astype(np.int64)
