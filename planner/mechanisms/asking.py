@@ -96,8 +96,8 @@ class AskedCollected(WayOfAsking):
 
     def own_counts(self, people: People, rng: np.random.Generator) -> Whole:
         """How many of these people's reports are about each element."""
-        elements = self.own_many(people, seeded_words(rng))
-        return np.bincount(elements.ravel(), minlength=self.levels.elements)
+        elements = self.own_many(people, seeded_words(rng)).ravel()
+        return np.bincount(elements, minlength=self.levels.elements)
 
     def of(self, question: Question) -> Self:
         """The way of asking with the items of a question, in its order."""
@@ -141,8 +141,9 @@ class ItemCollected(answers.Item, AskedCollected):
     def own_sums(self, people: People) -> OwnSums:
         """Sums over people of the chances that each item is what a report is about."""
         counts = true_counts(people, self.levels.total)
+        users = int(counts.sum())
         holders = counts.astype(np.float64)
-        return OwnSums(int(counts.sum()), chances=holders, squares=holders)
+        return OwnSums(users, chances=holders, squares=holders)
 
     def variance(self, shape: Collected, people: People) -> Found:
         variances = shape.variance(self.own_sums(people))
@@ -176,7 +177,8 @@ class OrderedCollected(answers.Ordered, ItemCollected):
         if self.wanted == MEAN_OF_SCORES:
             mean = mean_of_scores(raw, confidence)
             possible = (min(self.scores), max(self.scores))
-            return quantity_rows(raw.users, [("mean score", mean, possible)])
+            quantity = ("mean score", mean, possible)
+            return quantity_rows(raw.users, [quantity])
         size = len(self.order) - self.no_answer
         shares_of_all = None
         if self.no_answer:
@@ -213,8 +215,9 @@ class OrderedCollected(answers.Ordered, ItemCollected):
         # More than a size have at most 1 less the lower limit of the share up to it.
         (least_shares, _) = self._shares(raw, 1 - SIZES_MISS).band
         most_above = 1 - least_shares[:-1]
+        most_with_more = [1.0, *most_above.tolist()]
         sizes = [int(score) for score in self.scores]
-        return tuple(zip(sizes, [1.0, *most_above.tolist()], strict=True))
+        return tuple(zip(sizes, most_with_more, strict=True))
 
     def _shares(
         self, raw: ChannelEstimates, confidence: float, *, every: bool = False
@@ -225,7 +228,8 @@ class OrderedCollected(answers.Ordered, ItemCollected):
         if raw.law is not None:
             # The law's rows stand level by level; shares go by the order of the answers.
             in_order = raw.law.matrix[[*self.order]]
-            raw = raw._replace(law=raw.law._replace(matrix=in_order))
+            law = raw.law._replace(matrix=in_order)
+            raw = raw._replace(law=law)
         size = len(self.order) - is_outside
         answers_in_order = tuple(names[k] for k in self.order[:size])
         shares = raw.of_shares_up_to(no_answer=is_outside)
@@ -246,14 +250,15 @@ class NumberCollected(answers.Number, AskedCollected):
         answers = np.array(codes, dtype=np.float64)  # None becomes NaN
         below, units_above = self._grid(answers)
         is_above = words.half(below.size) < units_above
-        return np.where(np.isnan(answers), self.points, below + is_above)
+        points = below + is_above
+        return np.where(np.isnan(answers), self.points, points)
 
     def _grid(self, answers: Array) -> tuple[Whole, Whole]:
         """The grid point below each answer, and 2^32 times the chance of the next."""
         last = self.points - 1
         given = np.where(np.isnan(answers), self.lower, answers)
-        share_of_range = (given - self.lower) / (self.upper - self.lower)
-        position = share_of_range * last
+        width = self.upper - self.lower
+        position = (given - self.lower) / width * last
         below = np.minimum(position.astype(np.int64), last - 1)
         units_above = (position - below) * DENOMINATOR
         to_nearest = (units_above + 0.5).astype(np.int64)
@@ -388,9 +393,14 @@ class NumberCollected(answers.Number, AskedCollected):
                 "values", "NaN for everybody", "a number for somebody", remedy
             )
         # Of somebody drawn from these people; less how they differ it is that of their reports.
-        law = self.output_law(shape, people).mean(axis=0, keepdims=True)
-        report_law = ReportLaw(law, np.array(shape.values), 1, shape.blocks)
-        drawn = report_law.covariance(np.ones(1))
+        law_of_each = self.output_law(shape, people)
+        law = ReportLaw(
+            law_of_each.mean(axis=0, keepdims=True),
+            np.array(shape.values),
+            reports=1,
+            blocks=shape.blocks,
+        )
+        drawn = law.covariance(np.ones(1))
         deviations = np.array([np.nan_to_num(unit), is_given])
         deviations -= deviations.mean(axis=1, keepdims=True)
         C = people_count * drawn - deviations @ deviations.T
@@ -452,7 +462,8 @@ class OneOfSetCollected(item_sets.OneOfSet, ItemCollected):
 
     def rows(self, raw: Found, confidence: float) -> AnswerRows:
         estimates = self.estimates(raw)
-        names = (self.levels.level_names(), self.levels.item_names())
+        levels = self.levels
+        names = (levels.level_names(), levels.item_names())
         remark = _cut_remark(self.longer, self.padding_length, estimates.users)
         return item_rows(names, estimates, estimates.clipped(), confidence, remark)
 
@@ -583,5 +594,10 @@ class CollectedLaw(Law):
         again = None
         if question.rounds is not None:
             again = question.rounds.deployed
-        shape = self.shape.with_levels(asked.levels)
-        return replace(self, name=question.name, asked=asked, shape=shape, again=again)
+        return replace(
+            self,
+            name=question.name,
+            asked=asked,
+            shape=self.shape.with_levels(asked.levels),
+            again=again,
+        )

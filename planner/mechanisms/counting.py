@@ -63,8 +63,9 @@ def bit_of(reports: Packed, item: int) -> Whole:
     >>> bit_of(pack(np.array([[1, 0, 1], [0, 0, 1]])), 0).tolist()
     [1, 0]
     """
-    shift = np.uint64(item % 64)
-    bits = (reports[:, item // 64] >> shift) & np.uint64(1)
+    word = reports[:, item // 64]
+    shifted = word >> np.uint64(item % 64)
+    bits = shifted & np.uint64(1)
     return bits.astype(np.int64)
 
 
@@ -427,7 +428,8 @@ class SidesCounter:
         first = int(self._reports.sum())
         if len(self._types) == 1:
             # The number of the only type is not sent.
-            type_column = np.zeros((len(words), 1), dtype=words.dtype)
+            shape = (len(words), 1)
+            type_column = np.zeros(shape, dtype=words.dtype)
             words = np.hstack([type_column, words])
         require_inside(words, self._bits, first)
         report_types = self._types_of(words, first)
@@ -435,11 +437,12 @@ class SidesCounter:
         # The numbers of the reports of each type, side by side.
         order = np.argsort(report_types, kind="stable")
         reports_of_types = np.bincount(report_types, minlength=self._reports.size)
-        ends = np.cumsum(reports_of_types)
-        numbers_of_types = np.split(order, ends[:-1])
         self._reports += reports_of_types
-        for counter, numbers in zip(self._counters, numbers_of_types, strict=True):
-            counter.add_some(words, numbers)
+        end = 0
+        for counter, reports in zip(self._counters, reports_of_types, strict=True):
+            start = end
+            end = start + reports
+            counter.add_some(words, order[start:end])
 
     def sums(self) -> Aggregate:
         """What was counted."""
@@ -473,9 +476,10 @@ class SidesCounter:
             report_type = report_types[u]
             size_of_type = self._types[report_type].tolist()
             argument = f"size of reports[{first + u}]"
+            size = sizes[:, u].tolist()
             allowed = f"{size_of_type}, by level, for type {report_type}"
             remedy = "The mechanism sends no such report."
-            raise InputError(argument, sizes[:, u].tolist(), allowed, remedy)
+            raise InputError(argument, size, allowed, remedy)
 
     def _sizes_of(self, rows: Packed) -> NDArray[np.int32]:
         """Ones of each level of each report, ``(levels, reports)``."""
@@ -485,7 +489,9 @@ class SidesCounter:
         for start in range(0, len(rows), step):
             end = start + step
             words = rows[start:end, 1:].T.copy()  # long loops are fast loops
-            for size, level in zip(sizes, self._levels, strict=True):
-                ones = np.bitwise_count(words[level.words] & level.mask[:, None])
-                ones.sum(axis=0, dtype=np.int32, out=size[start:end])
+            sizes_here = sizes[:, start:end]
+            for size, level in zip(sizes_here, self._levels, strict=True):
+                bits = words[level.words] & level.mask[:, None]
+                ones = np.bitwise_count(bits)
+                ones.sum(axis=0, dtype=np.int32, out=size)
         return sizes

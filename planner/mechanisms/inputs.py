@@ -152,7 +152,8 @@ class ItemSets:
     def __post_init__(self) -> None:
         item_count(self.items, least=1)
         starts = np.array(self.starts)
-        if starts.dtype.kind not in "iu" or starts.ndim != 1 or starts.size < 2:
+        is_whole = starts.dtype.kind in "iu"
+        if not is_whole or starts.ndim != 1 or starts.size < 2:
             allowed = "whole numbers, one more than users"
             remedy = "Give at least one user's set."
             raise InputError("starts", self.starts, allowed, remedy)
@@ -168,13 +169,14 @@ class ItemSets:
         object.__setattr__(self, "members", members)
         object.__setattr__(self, "starts", starts)
         # One number for a user and an item: a repeat stands beside itself once they are sorted.
-        keys = np.sort(self._member_users() * self.items + members)
+        keys = self._member_users() * self.items + members
+        keys.sort()
         is_repeat = keys[1:] == keys[:-1]
-        for position in np.flatnonzero(is_repeat):
-            who, item = divmod(int(keys[position]), self.items)
+        for key in keys[1:][is_repeat].tolist():
+            user, item = divmod(key, self.items)
             repeat = f"item {item} twice"
             remedy = "Give every item of a set once."
-            raise InputError(f"set of user {who}", repeat, "without repeats", remedy)
+            raise InputError(f"set of user {user}", repeat, "without repeats", remedy)
 
     @classmethod
     def of(cls, sets: Sets, items: int) -> ItemSets:
@@ -193,7 +195,8 @@ class ItemSets:
             allowed = "one list of item numbers per user"
             remedy = "Write [[0, 2], [], [1]] for three users."
             raise InputError("sets", sets, allowed, remedy) from None
-        return cls(items, members, np.cumsum([0, *sizes]))
+        starts = np.cumsum([0, *sizes])
+        return cls(items, members, starts)
 
     @property
     def users(self) -> int:
@@ -211,7 +214,8 @@ class ItemSets:
 
     def _member_users(self) -> Whole:
         """Whose each member is, shape ``(total,)``."""
-        return np.repeat(np.arange(self.users), self.sizes)
+        users = np.arange(self.users)
+        return np.repeat(users, self.sizes)
 
     def sampling_sums(self, padding_length: int) -> OwnSums:
         """Sums over users of the chance ``P_u(k)`` that padding and sampling picks item ``k``.
@@ -239,8 +243,8 @@ class ItemSets:
         Longer sets are cut to as many of their items, at random; shape ``(n, length)``.
         """
         # The last dummy first: a set of j items takes the places of the last j dummies.
-        dummies = np.arange(self.items + length - 1, self.items - 1, -1)
-        elements = np.tile(dummies, (self.users, 1))
+        dummies = self.items + np.arange(length)
+        elements = np.tile(dummies[::-1], (self.users, 1))
         user = self._member_users()
         is_same_user = np.diff(user) == 0
         # Each set's items in the order of random words: all orders are equally likely.
@@ -259,7 +263,8 @@ class ItemSets:
     def sampled(self, length: int, words: Words) -> Whole:
         """What sets report about of which one item is drawn: it, or a dummy, shape ``(n,)``."""
         sizes = self.sizes
-        slots = words.below(np.maximum(sizes, length), self.users)
+        padded_sizes = np.maximum(sizes, length)
+        slots = words.below(padded_sizes, self.users)
         elements = self.items + words.below(length, self.users)
         # A slot below the set's size is one of its items, any other one a dummy.
         is_item = slots < sizes
@@ -274,7 +279,8 @@ class ItemSets:
         total = int(starts[-1])
         # From a member's position here to the one among all sets.
         shift_by_user = self.starts[users] - starts[:-1]
-        positions = np.arange(total) + np.repeat(shift_by_user, sizes)
+        shifts = np.repeat(shift_by_user, sizes)
+        positions = np.arange(total) + shifts
         return ItemSets(self.items, self.members[positions], starts)
 
 

@@ -88,8 +88,10 @@ def missing_variance(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike) -> Arra
     rate = np.asarray(rate)
     mean = np.asarray(mean)
     # theta = 2 p - 1, so that 1 - p is (1 - theta) / 2.
-    q_pos = theta * (rate * (1 + mean) - 1) / 2 + 0.5
-    q_neg = theta * (rate * (1 - mean) - 1) / 2 + 0.5
+    positive = rate * (1 + mean)
+    negative = rate * (1 - mean)
+    q_pos = theta * (positive - 1) / 2 + 0.5
+    q_neg = theta * (negative - 1) / 2 + 0.5
     v_pos = q_pos * (1 - q_pos)
     v_neg = q_neg * (1 - q_neg)
     return np.asarray(2 / theta**2 * (v_pos + v_neg))
@@ -120,8 +122,10 @@ def bisample_variance(
             t = np.clip(noise / 2 - refusals, 0, 1)
         else:
             t = np.asarray(square)
-        variance = (1 + t) * noise + (1 - t) * (1 + t + 2 * refusals)
-    return np.where(np.asarray(rate) > 0, variance, np.inf)
+        of_answers = (1 - t) * (1 + t + 2 * refusals)
+        variance = (1 + t) * noise + of_answers
+    somebody_answers = np.asarray(rate) > 0
+    return np.where(somebody_answers, variance, np.inf)
 
 
 _NOISE: dict[str, Callable[[Array, Array], Array]] = {

@@ -59,8 +59,9 @@ def round_inward(
     """A table's integers, ``a`` rounded down and ``b`` up, that keep every pair's budget."""
     a_units = []
     b_units = []
+    most = DENOMINATOR - 1
     for a_share, b_share in zip(a, b, strict=True):
-        a_units.append(min(floor(a_share * DENOMINATOR), DENOMINATOR - 1))
+        a_units.append(min(floor(a_share * DENOMINATOR), most))
         b_units.append(max(ceil(b_share * DENOMINATOR), 1))
     for _ in range(1 + _MAX_STEPS):
         _require_apart(a_units, b_units, levels)
@@ -83,13 +84,13 @@ def _require_apart(
     a_units: Sequence[int], b_units: Sequence[int], levels: Levels
 ) -> None:
     """InputError that names the first level whose bit says nothing: ``a`` is not above ``b``."""
-    for i, (a, b) in enumerate(zip(a_units, b_units, strict=True)):
-        if b >= a:
+    for i, epsilon in enumerate(levels.epsilons):
+        if b_units[i] >= a_units[i]:
             allowed = "large enough for probabilities that differ by more than 2^-32"
             remedy = (
                 "Raise the smallest budgets, or leave out the levels that force them."
             )
-            raise InputError(f"epsilons[{i}]", levels.epsilons[i], allowed, remedy)
+            raise InputError(f"epsilons[{i}]", epsilon, allowed, remedy)
 
 
 def round_die(
@@ -184,24 +185,27 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
     is_occupied = side_shares > 0
     # Of the rounding of K numbers the blank type gets less than K units, and what rows of unequal
     # sums leave over; B_0 is as much as makes e^r times the least of it exceed the most.
-    K = int(is_occupied.sum(axis=(1, 2)).max())
+    entries = is_occupied.sum(axis=(1, 2))
+    K = int(entries.max())
     largest_sum = row_sums.max()
     uneven = float(np.ptp(row_sums) / largest_sum) + _DOUBLES
     left_over = K + DENOMINATOR * uneven
     B_0 = ceil(left_over / math.expm1(r)) + 1
     room = max(DENOMINATOR - B_0, 1)  # D - B_0
-    smallest_shares = np.where(is_occupied, side_shares, 1.0).min(axis=(0, 2))
-    M = 1 / smallest_shares  # M_o
+    occupied_shares = np.where(is_occupied, side_shares, 1.0)
+    M = 1 / occupied_shares.min(axis=(0, 2))  # M_o
     # The silent law's part delta outweighs a unit of rounding and what the doubles are off by.
     grown = 1 + DENOMINATOR * (eta + _DOUBLES)
-    delta = float(M.sum() * grown / (room * -math.expm1(-r)))
+    room_of_r = room * -math.expm1(-r)
+    delta = float(M.sum() * grown / room_of_r)
     if delta > _MOST_MIXED:
         allowed = "large enough for so many items on a grid of 2^-32"
         remedy = "Raise the smallest budgets, or merge items."
         raise InputError("epsilons", policy.epsilons.tolist(), allowed, remedy)
     phi = M / M.sum()  # phi_o
     silent = phi[:, None] * side_shares
-    mixed = (1 - delta) * chances / largest_sum + delta * silent
+    drawn = (1 - delta) * chances / largest_sum
+    mixed = drawn + delta * silent
     shape = (row_sums.size, types.size + 1, 2)
     integers = np.zeros(shape, dtype=np.int64)
     integers[:, :-1] = np.floor(room * mixed)
@@ -213,10 +217,10 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> tuple[Whole, Whole
 
 def _require_laws(row_sums: Array) -> None:
     """VerificationError unless the probabilities of each level sum to 1, but for rounding."""
-    for level in np.flatnonzero(np.abs(row_sums - 1) > _MOST_EXCESS):
-        total = float(row_sums[level])
-        reason = f"The probabilities of level {level} sum to {total!r}, not to 1"
-        raise VerificationError(reason, "Solve the design again.")
+    for level, total in enumerate(row_sums.tolist()):
+        if abs(total - 1) > _MOST_EXCESS:
+            reason = f"The probabilities of level {level} sum to {total!r}, not to 1"
+            raise VerificationError(reason, "Solve the design again.")
 
 
 def _side_shares(types: OutputTypes) -> Array:
