@@ -398,23 +398,23 @@ def reports_by_round(
         return dict(zip(law.rounds, reports, strict=True))
     # The answers of a pilot stay the same, so that each person has one value, and is
     # active in every round or in none.
-    part_of = words.below(law.again.parts, len(codes))
+    group_of = words.below(law.again.rotation_groups, len(codes))
     if law.blanks:
         # One person in so many has a report of the value, the others a blank, in each round.
         (rows,) = law.draw_many(codes, words)
-        active = (part_of == 0)[:, None].astype(np.uint8)
+        active = (group_of == 0)[:, None].astype(np.uint8)
         # A blank is all zeros behind its first byte, as the client writes it; otherwise
         # its bytes would tell what was drawn.
         lasting = np.hstack([active, rows * active])
         return dict.fromkeys(law.rounds, lasting)
     by_round: dict[int | None, Reports] = {}
-    for part in range(law.again.count):
-        members = np.flatnonzero(part_of == part).tolist()
+    for group in range(law.again.count):
+        members = np.flatnonzero(group_of == group).tolist()
         if not members:  # nobody is asked in this round
             continue
-        codes_of_part = [codes[person] for person in members]
-        (rows,) = law.draw_many(codes_of_part, words)
-        by_round[part + 1] = rows
+        codes_of_group = [codes[person] for person in members]
+        (rows,) = law.draw_many(codes_of_group, words)
+        by_round[group + 1] = rows
     return by_round
 
 

@@ -62,14 +62,14 @@ class Rounds:
         return {"count": self.count, **scheme}
 
     @property
-    def parts(self) -> int:
+    def rotation_groups(self) -> int:
         """Rounds, or values, of which a person reports one."""
         if self.changes is None:
             return self.count
         return self.changes + 1
 
     def own(self, parameters: str, question: str, user: str) -> int:
-        """Which of them a person reports, from 1: ``1 + SHA-256(fields by lines) mod parts``.
+        """Which of them a person reports, from 1: ``1 + SHA-256(fields by lines) mod groups``.
 
         Examples
         --------
@@ -77,6 +77,6 @@ class Rounds:
         (10, 7)
         """
         text = "\n".join((parameters, question, user))
-        # SHA-256 has 256 bits: modulo so few parts it is uniform but for 2^-246.
+        # SHA-256 has 256 bits: modulo so few groups it is uniform but for 2^-246.
         number = int.from_bytes(sha256(text.encode()).digest())
-        return 1 + number % self.parts
+        return 1 + number % self.rotation_groups

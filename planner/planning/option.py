@@ -144,7 +144,7 @@ class Part(Generic[Q]):
         rounds = self.asked.rounds
         if rounds is None or rounds.deployed is None:
             return 1
-        return rounds.deployed.parts
+        return rounds.deployed.rotation_groups
 
     def in_round(self, option: Option) -> tuple[Part[Q], Option]:
         """The part of those alone who report in a round, or about a value, and its option."""

@@ -110,7 +110,7 @@ def outsider_view(
 
     A ``fraction`` of the people, drawn by lot, are asked it. Where it is asked again a report tells
     its round, or that it is of a later value, and a report that is repeated hides nobody else: it
-    hides among one of ``parts`` parts of those people, by lot.
+    hides among one of ``groups`` rotation groups of those people, by lot.
     """
     policy = question.policy
     if not question.levels:  # one level for all numbers, and no answer
@@ -120,22 +120,22 @@ def outsider_view(
     law = law_of(question, mechanism)
     seen = seen_of(law.shape)
     rounds = None
-    parts = 1
+    groups = 1
     if question.rounds is not None:
         rounds = question.rounds.deployed
     if rounds is not None:
-        parts = rounds.parts
+        groups = rounds.rotation_groups
     among = min(people, MOST_PEOPLE)
     if delta is None:
         delta = negligible(max(1, round(fraction * among)))
-    drawn = fraction < parts
+    drawn = fraction < groups
     delta_of_shuffling = delta
     if drawn and 0 < finite("delta", delta) < 1:
         from scipy.stats import binom
 
         # How many of the others report is binomial. Fewer than ``least`` do with a hundredth of
         # delta at most; the rest of it is left to the shuffling of these and of who hides.
-        least = int(binom.ppf(delta / 100, among - 1, fraction / parts))
+        least = int(binom.ppf(delta / 100, among - 1, fraction / groups))
         among = 1 + max(0, least)
         delta_of_shuffling = 0.99 * delta
     # Among more pairs of levels the search for an epsilon would take seconds.
@@ -148,7 +148,7 @@ def outsider_view(
     reach = None
     reports_per_error = None
     if standard_errors is not None and seen.reach is not None:
-        reach = parts * seen.reach  # counts of a round are scaled to all people
+        reach = groups * seen.reach  # counts of a round are scaled to all people
         reports_per_error = np.ceil(standard_errors / reach).astype(np.int64)
     # Of a number the points of its range, without "no answer".
     answers = len(seen.names) - 1

@@ -411,7 +411,7 @@ def about_trial(trial: Trial) -> str:
     parts = [f"{asked.people:,} people"]
     if asked.asked < asked.people:
         how = "in a round"
-        if asked.parts == 1:
+        if asked.rotation_groups == 1:
             how = "asked"
         parts.append(f"{asked.asked:,} of them {how}")
     if trial.labels:

@@ -19,13 +19,13 @@ from planner.planning.question import QuestionPlan
 class SampleSize:
     """How many people the data have, and how many of them report, drawn without replacement.
 
-    These are one of so many ``parts`` of those who are asked: a round, or those who report one of
-    their values, of whom each is drawn ``independently``.
+    These are one of so many ``rotation_groups`` of those who are asked: a round, or those who
+    report one of their values, of whom each is drawn ``independently``.
     """
 
     people: int
     asked: int
-    parts: int = 1
+    rotation_groups: int = 1
     independently: bool = False
 
     @classmethod
@@ -37,14 +37,14 @@ class SampleSize:
         return cls(
             people=people,
             asked=max(1, round(share * people)),
-            parts=part.rotation_groups,
+            rotation_groups=part.rotation_groups,
             independently=again is not None and again.times_open,
         )
 
     @property
     def whole(self) -> int:
         """How many are asked, in all rounds."""
-        return self.asked * self.parts
+        return self.asked * self.rotation_groups
 
     @property
     def fraction(self) -> float:
@@ -53,14 +53,14 @@ class SampleSize:
 
     def scaled(self, estimates: Found) -> Found:
         """What a form of report has estimated, of all who are asked."""
-        if self.parts == 1:
+        if self.rotation_groups == 1:
             return estimates
         if isinstance(estimates, ChannelEstimates):
             return estimates._replace(users=self.whole)
         if not self.independently:
             return DrawnEstimates.of(estimates, self.whole)
         # How many people are drawn independently varies, too.
-        return DrawnEstimates.of(estimates, self.whole, self.parts)
+        return DrawnEstimates.of(estimates, self.whole, self.rotation_groups)
 
     def of_sets(
         self, sets: ItemSets, rng: np.random.Generator
@@ -72,7 +72,7 @@ class SampleSize:
         if self.whole < self.people:
             asked = self._sample(everybody, self.whole, rng)
             sets_of_asked = sets.some(asked)
-        if self.parts == 1:  # nobody is left out: no second copy of the sets
+        if self.rotation_groups == 1:  # nobody is left out: no second copy of the sets
             return sets_of_asked, sets_of_asked
         reporting = self._sample(asked, self.asked, rng)
         return sets_of_asked, sets.some(reporting)

@@ -183,7 +183,7 @@ class TriedCounts:
             sums = np.zeros_like(sums)
         sampling = self.asked.sampling_variance(sums, squares)
         noise = self.asked.fraction * self.law.variance(people)
-        variance = self.asked.parts**2 * (noise + sampling)
+        variance = self.asked.rotation_groups**2 * (noise + sampling)
         bias = self._share_asked * self.law.bias(people)
         return variance + np.square(bias)
 

@@ -164,7 +164,7 @@ def test_the_promise_between_any_two_histories(tmp_path, monkeypatch, rounds):
     law = Parameters.of(document).question("q")
     seen = {}
     for value, history in product(
-        range(1, 1 + law.again.parts), product(range(3), repeat=3)
+        range(1, 1 + law.again.rotation_groups), product(range(3), repeat=3)
     ):
         names = (f"{history} {i}" for i in range(99))
         user = next(
@@ -212,7 +212,7 @@ def simulated(rounds, repeats, people):
     words = seeded_words(rng)
     errors = []
     for _ in range(repeats):
-        value_reported = rng.integers(law.again.parts, size=people)
+        value_reported = rng.integers(law.again.rotation_groups, size=people)
         if law.blanks:  # one report of each of the two values
             drawn = [law.draw_many(row, words)[0] for row in (before, after)]
         sums = {}

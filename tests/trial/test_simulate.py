@@ -249,7 +249,7 @@ def test_a_question_in_rounds_is_tried_in_a_round(question, answers, known):
     again = question.replacing(rounds=rounds)
     trial = tried(again, answers)
     alone = tried(question, answers)
-    expected = trial.asked.people // trial.asked.parts
+    expected = trial.asked.people // trial.asked.rotation_groups
     assert trial.asked.asked == expected
     result = deployed(trial, 400, rng(3))
     once = deployed(alone, 2, rng(3))

@@ -487,7 +487,7 @@ def test_a_question_is_asked_again():
     app.toggle(key="rounds.times_open-0-0").set_value(True).run()
     assert not app.exception
     plan = session(app).planned
-    assert plan.survey.questions[0].rounds.deployed.parts == 2
+    assert plan.survey.questions[0].rounds.deployed.rotation_groups == 2
     app.text_input(key="rounds.count-0-0").input("").run()
     assert "rounds" not in session(app).document["question"][0]
 

@@ -71,18 +71,18 @@ def _round(
     law: CollectedLaw, number: int, counted: Aggregate, people: int, confidence: float
 ) -> _Round:
     """One round, scaled from those who reported to all people."""
-    parts = None
+    groups = None
     note = ""
     missing = 0.0
     if law.blanks and law.again is not None:
         # Everybody reports in each round, a value or a blank; the last sum counts the values.
-        parts = law.again.parts
+        groups = law.again.rotation_groups
         people = counted.users
         active = int(counted.counts[-1])
         counted = Aggregate(active, counted.counts[:-1])
-        # If nobody ran out of values, one person in so many parts would report one;
+        # If nobody ran out of values, one person in so many groups would report one;
         # what lacks of that are people whose value is beyond the last one.
-        missing = max(0.0, 1 - parts * active / people)
+        missing = max(0.0, 1 - groups * active / people)
         percent = 100 * active / people
         note = (
             f"in round {number} {percent:.1f} % reported a value: "
@@ -93,7 +93,7 @@ def _round(
         raise InputError.because("reports", reason, "Collect more.")
     estimates = law.shape.estimate(counted)
     if isinstance(estimates, Estimates):
-        estimates = DrawnEstimates.of(estimates, people, parts)
+        estimates = DrawnEstimates.of(estimates, people, groups)
         rows = law.asked.rows(estimates, confidence)
         spread = estimates.round_variance(rows["estimate"])
     else:  # of numbers per person; their covariance has who was drawn in it already
