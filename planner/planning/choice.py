@@ -164,12 +164,12 @@ class ChoiceKind(Kind[Categorical, Deployed]):
             return []
         return _all_but_designs(part)
 
-    def alike(
+    def best_plain_ldp(
         self, part: Part[Categorical], options: tuple[Option, ...]
     ) -> Option | None:
         """Beside a design that is proven the best, it is a design, too."""
         if not _only_design(options):
-            return super().alike(part, options)
+            return super().best_plain_ldp(part, options)
         policy = part.deployed.policy
         # Every pair gets the smallest budget of any: all answers are as sensitive.
         budgets = np.full(policy.size, policy.smallest_pair)

@@ -103,7 +103,9 @@ class Kind(Protocol[Q, M]):
         """What ``options`` left out as worse than what is proven: solved when asked for."""
         return []
 
-    def alike(self, part: Part[Q], options: tuple[Option, ...]) -> Option | None:
+    def best_plain_ldp(
+        self, part: Part[Q], options: tuple[Option, ...]
+    ) -> Option | None:
         """The best that protects all answers like the most sensitive, if there is any."""
         for option in options:
             if not option.by_level and not option.refused:

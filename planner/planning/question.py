@@ -225,12 +225,12 @@ class QuestionPlan(WithDataFrame):
         return _ranked(self.part, [*unsolved, *self.solved_options], self.planned)
 
     @cached_property
-    def alike(self) -> Option | None:
+    def best_plain_ldp(self) -> Option | None:
         """The best that protects all answers like the most sensitive: solved when asked for.
 
         None if none has an error.
         """
-        option = self.kind.alike(self.part, self.solved_options)
+        option = self.kind.best_plain_ldp(self.part, self.solved_options)
         if option is None:
             return None
         (ranked,) = _ranked(self.part, [option], self.planned)

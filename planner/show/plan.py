@@ -527,10 +527,10 @@ def _how(question: QuestionPlan) -> str:
         return text
     # What levels of their own buy: the same plan with the smallest budget for all. Less than a
     # tenth of a per cent is no gain, and without a finite error there is nothing to compare.
-    alike = question.alike
-    if alike is None or not 0.001 <= alike.against < math.inf:
+    plain = question.best_plain_ldp
+    if plain is None or not 0.001 <= plain.against < math.inf:
         return text
-    return f"{text} Protecting all answers like the most sensitive: {_against(alike)} error."
+    return f"{text} Protecting all answers like the most sensitive: {_against(plain)} error."
 
 
 def _advice(question: QuestionPlan) -> list[str]:

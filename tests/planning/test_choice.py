@@ -61,7 +61,7 @@ def test_the_best_with_one_budget_for_all_is_the_best_rival():
     plan = planned([1.0, 1.5, 3.0], [1, 3, 12], mechanism="best")
     assert [option.name for option in plan.solved_options] == ["subset-design"]
     plain = min(option.error for option in plan.options if not option.by_level)
-    assert plan.alike.error == pytest.approx(plain, rel=1e-6)
+    assert plan.best_plain_ldp.error == pytest.approx(plain, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["opt0", "grr"])
