@@ -29,12 +29,19 @@ from planner.solvers.generation import (
     generate,
 )
 from planner.solvers.rays import components_of, one_window, windows_of
-from planner.solvers.relaxed import MOST_LEVELS, Relaxed, relaxed, types_near
+from planner.solvers.relaxed import MOST_LEVELS, relaxed
+from planner.solvers.relaxed_bound import Relaxed
 from planner.solvers.solving import solve
 from planner.solvers.threads import one_thread
 from planner.solvers.types import OutputTypes, grouped, pooled
+from planner.solvers.types_near import types_near
 
 _FIRST = 25  # types to begin with, for each level
+_A_NUMBER = (
+    1.3  # types for each number that tells types apart, fewer do not come near the best
+)
+_FITTING = 2.0  # for each of these: weights then fit all numbers
+_MOST_FITTING = 2600  # types: a step of their program takes a quarter of a second
 _CLOSE_BOUND = 1e-5  # to which bounds of histories are solved
 _NEAR_BOUND = (
     1e-5  # of a table's error: no design is looked for that may be so much better
@@ -400,9 +407,7 @@ def _solve_component(
     bound = _bound(asked, levels, close / 4)
     beaten = table > (1 + max(close, _NEAR_BOUND)) * scaled * bound.bounds[1]
     if beaten and bound.people.size == levels.size <= _MOST_DESIGNED:
-        size = max(
-            _FIRST * levels.size, round(1.3 * levels.size * (levels.size + 1) / 2)
-        )
+        size = _first_types(levels.size)
         first = np.vstack(
             [
                 few_high_types(problem),
@@ -419,6 +424,18 @@ def _solve_component(
     )
     proven = scaled * np.maximum(bound.bounds, 0.0)
     return _SolvedDesign(None, bound.people, proven, stopped)
+
+
+def _first_types(levels: int) -> int:
+    """How many types are drawn to begin with.
+
+    Types differ in ``r = t (t + 1) / 2`` numbers, and more. Of ``n`` points drawn evenly about a
+    centre in ``r`` dimensions some weights have it as their mean if ``n`` is above ``2 r`` or so
+    (Wendel, 1962): so many weights fit what the bound says of types.
+    """
+    numbers = levels * (levels + 1) / 2
+    fitting = min(_FITTING * numbers, _MOST_FITTING)
+    return round(max(_FIRST * levels, _A_NUMBER * numbers, fitting))
 
 
 def _generated(

@@ -19,8 +19,11 @@ from planner import (
 )
 from planner.solvers.counts import DesignProblem
 from planner.solvers.design_search import best_design, coarser, levels_merged
+from planner.solvers.forms import Forms
+from planner.solvers.one_window import bound_of_one_window, explicit_bound
 from planner.solvers.rays import windows_of
-from planner.solvers.relaxed import Forms, box_of, explicit, relaxed
+from planner.solvers.relaxed import relaxed
+from planner.solvers.relaxed_bound import box_of
 from tests.mechanisms.decisions import mean_square_is
 from tests.policies import log_uniform
 
@@ -91,7 +94,9 @@ def test_known_values(rule, budgets, items, weights, prior, value):
 @pytest.mark.parametrize(("rule", "budgets", "items", "weights", "value"), EXPLICIT)
 def test_known_values_in_closed_form(rule, budgets, items, weights, value):
     problem = problem_of(rule, budgets, items, weights)
-    assert problem.items * explicit(problem).bounds[0] == pytest.approx(value, rel=1e-8)
+    assert problem.items * explicit_bound(problem).bounds[0] == pytest.approx(
+        value, rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("epsilon", [1e-2, 1e-4, 1e-6])
@@ -99,7 +104,7 @@ def test_in_closed_form_small_budgets_are_charged_for_rounding(epsilon):
     """Ye and Barg: the best of 20 items of one budget, half of them in every subset."""
     best = 19 * 19 * (np.expm1(epsilon) + 2) ** 2 / np.expm1(epsilon) ** 2 / 20 - 0.95
     problem = problem_of("avg", [epsilon] * 5, [1, 3, 4, 5, 7])
-    bound = 20 * explicit(problem).bounds[0]
+    bound = 20 * explicit_bound(problem).bounds[0]
     assert 0.99 < bound / best < 1 + 1e-12
 
 
@@ -137,6 +142,21 @@ def test_another_solver_proves_as_much(rule, budgets):
     assert problem.items * bound.bounds[0] == pytest.approx(
         conic(problem, bound.people), rel=3e-6
     )
+
+
+@pytest.mark.parametrize("rule", ["avg", "one-sided"])
+@pytest.mark.parametrize(
+    ("budgets", "items"), [(SCALED, [20, 3, 30]), (TO_3(6), [5] * 6)]
+)
+def test_of_one_window_searched_multipliers_prove_nearly_what_any_do(
+    rule, budgets, items
+):
+    problem = problem_of(rule, budgets, items)
+    bound = bound_of_one_window(problem)
+    most = conic(problem, bound.people)
+    searched = problem.items * bound.bounds[0]
+    assert problem.items * explicit_bound(problem).bounds[0] < searched
+    assert 0.998 * most < searched < most * (1 + 1e-6)
 
 
 def room(problem, bound, types):
@@ -188,7 +208,10 @@ def test_no_bound_is_above_the_best_over_all_rays(rule):
         policy = PrivacyPolicy(log_uniform(rng, 0.4, 3, 3), items, rule)
         best = best_design(policy, tolerance=1e-8).worst_case_mse
         problem = problem_of(rule, policy.epsilons, items)
-        for bound in (proven(Forms(problem), 1e-6), relaxed(problem, 1e-6)):
+        bounds = [proven(Forms(problem), 1e-6), relaxed(problem, 1e-6)]
+        if len(problem.windows.low) == 1:
+            bounds.append(bound_of_one_window(problem))
+        for bound in bounds:
             assert problem.items * bound.bounds[0] <= best * (1 + 1e-12)
 
 
