@@ -146,9 +146,8 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
         # parameters would all be refused here.
         if b64encode(params.read_bytes()) not in html:
             remedy = "Make the page anew: ldp-planner questionnaire."
-            raise InputError(
-                "page", str(page), "a questionnaire of these parameters", remedy
-            )
+            allowed = "a questionnaire of these parameters"
+            raise InputError("page", str(page), allowed, remedy)
     code = ""
     if share:  # level M: readable with 15 % of it in a glare, say
         code = segno.make(share, error="m").svg_inline(scale=5)
@@ -172,5 +171,6 @@ def receive(  # noqa: PLR0913, PLR0917 - each is an option of the command
         # A program that started this one waits for that line, and through a pipe it
         # would stay in the buffer.
         sys.stdout.flush()
-        Receiver(inbox, html, origin or (), organiser).serve(public, private, ending)
+        receiver = Receiver(inbox, html, origin or (), organiser)
+        receiver.serve(public, private, ending)
     say(f"All reports are in {into}.")

@@ -371,20 +371,20 @@ def difference(  # noqa: PLR0913, PLR0917 - each is an option of the command
         collection = collect(parameters, [reports], ignored=[params])
         # An aggregate says what it left out; a difference would take it for a change.
         for path, reason in collection.quarantined:
-            raise FileError(
-                path, reason, "Correct it first: a difference needs all reports."
-            )
+            remedy = "Correct it first: a difference needs all reports."
+            raise FileError(path, reason, remedy)
         everybody.append((parameters, collection.sums))
         by_value.append(_sums_by_value(by, collection, parameters))
-    tables = {"": difference_table(everybody[0], everybody[1], confidence, called)}
-    for value, first in by_value[0].items():
-        if (
-            value in by_value[1]
-        ):  # of a value that one of them lacks there is no difference
-            second = by_value[1][value]
-            tables[f"{by} = {value}"] = difference_table(
-                first, second, confidence, called, of_group=True
-            )
+    last, this = everybody
+    tables = {"": difference_table(last, this, confidence, called)}
+    of_first, of_second = by_value
+    for value, first in of_first.items():
+        second = of_second.get(value)
+        if second is None:  # of a value that one of them lacks there is no difference
+            continue
+        tables[f"{by} = {value}"] = difference_table(
+            first, second, confidence, called, of_group=True
+        )
     # The table of everybody alone would look as if the group had been compared.
     if by and len(tables) == 1:
         reason = f"no value of {by!r} has reports in both collections"
@@ -413,11 +413,11 @@ def _sums_by_value(
 
 def _two_names(text: str) -> tuple[str, str]:
     """What two collections are called, from a text with a comma between the names."""
-    names = [name.strip() for name in text.split(",")]
-    if len(names) != 2 or not all(names) or names[0] == names[1]:
+    first, _, second = map(str.strip, text.partition(","))
+    if not first or not second or "," in second or first == second:
         allowed = "two different names with a comma between them"
         raise InputError("names", text, allowed, 'Write --names "last year,this year".')
-    return names[0], names[1]
+    return first, second
 
 
 def _check_aggregate(confidence: float, out: Path | None) -> None:

@@ -126,7 +126,8 @@ def perturb_file(
                 size = parameters.question(question).size
                 # Reports are written after all of them are drawn: only then can they be
                 # shuffled over the whole file.
-                written[path] = _write(drawn[key], writers[key], size, len(groups))
+                number = _write(drawn[key], writers[key], size, len(groups))
+                written[path] = number
         except OSError as error:
             raise unwritable(out, error) from error
     return Perturbed(written, file.read_as)
@@ -155,7 +156,8 @@ def _columns(
     joint = parameters.joint
     columns = []
     for law in laws:
-        columns.append(column_of(law, survey, joint.get(law.name, ())))
+        parts = joint.get(law.name, ())
+        columns.append(column_of(law, survey, parts))
     columns += anchor_columns(laws, survey)
     for name, values in groups.items():
         columns.append(group_column(name, values))

@@ -208,7 +208,9 @@ def _labels(question: Question, answers: Sequence[str]) -> list[str]:
 
 def _round(laws: tuple[Law, ...], given: int | None) -> int | None:
     """The round that a page is of: the first unless it is given; None of no rounds."""
-    last = max((law.rounds[-1] or 0 for law in laws), default=0)
+    last = 0
+    for law in laws:
+        last = max(last, law.rounds[-1] or 0)
     allowed = f"from 1 to {last}"
     remedy = "Make the page anew for each round."
     if not last:
@@ -257,7 +259,8 @@ def _words(language: str) -> Mapping[str, str]:
     wrong = list[str]()
     if not _TAG.fullmatch(str(words.get("lang"))):
         wrong.append("lang, a tag such as fr or pt-BR")
-    wrong += sorted((usual.keys() ^ words.keys()) - {"lang"})
+    in_one_alone = usual.keys() ^ words.keys()
+    wrong += sorted(in_one_alone - {"lang"})
     for key in sorted(usual.keys() & words.keys()):
         # A gap that is left out would not be filled, and another one stay as it is.
         if _gaps(usual[key]) != _gaps(words[key]):

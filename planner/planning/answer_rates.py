@@ -110,10 +110,11 @@ class AnswerRateModel:
         if self.sd is None:
             return
         # Of numbers within [-1, 1] with mean m the variance is at most 1 - m^2, of two ends alone.
-        m = 0.0
+        m = np.zeros(())
         if self.mean is not None:
-            m = float(self.domain.to_unit(np.array(self.mean)))
-        largest = self.domain.radius * np.sqrt(1 - m**2)
+            m = self.domain.to_unit(np.array(self.mean))
+        on_unit = np.sqrt(1 - m**2)
+        largest = self.domain.radius * float(on_unit)
         if not 0 <= self.sd <= largest * (1 + 1e-9):
             allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
             raise InputError("sd", self.sd, allowed, "Lower sd, or leave it out.")
@@ -121,14 +122,16 @@ class AnswerRateModel:
     def curve(self, epsilons: ArrayLike | None = None) -> AnswerRateCurve:
         """Predictions at these budgets (0 to 50), or at 200 up to where 1 % still answer."""
         if epsilons is None:
-            epsilons = np.linspace(self.highest / 200, self.highest, 200)
+            highest = self.highest
+            epsilons = np.linspace(highest / 200, highest, 200)
         epsilon = positive_numbers("epsilons", epsilons, MAX_EPSILON)
         rate = self.answer_rate(epsilon)
         mean = np.array(self.moments)[:, :1]
         theta = np.tanh(self.share * epsilon / 2)  # how much of an answer a bit keeps
         variances = missing_variance(theta, rate, mean)
         # The largest over the people assumed, of which each is a row.
-        missing = np.sqrt(variances.max(axis=0) / self.users)
+        largest = variances.max(axis=0)
+        missing = np.sqrt(largest / self.users)
         return AnswerRateCurve(
             epsilon=epsilon,
             answer_rate=rate,
@@ -141,7 +144,8 @@ class AnswerRateModel:
 
     def answer_rate(self, epsilon: ArrayLike) -> Array:
         """Share of people who answer at each budget."""
-        return np.asarray((1 - self.missing) * self.preferences.answer_rate(epsilon))
+        accepting = self.preferences.answer_rate(epsilon)
+        return np.asarray((1 - self.missing) * accepting)
 
     def rmse(
         self, name: str, epsilon: Array, fake: str = "top", rate: Array | None = None
@@ -182,8 +186,10 @@ class AnswerRateModel:
         There is none for the missing rate, which is another quantity at each budget, and known best
         (100 %) where nobody answers. An :class:`InputError` if nobody answers at any.
         """
-        best = smallest_error(partial(self.rmse, BISAMPLE), self, MAX_EPSILON)
-        return replace(best, reliable=bool(self.curve([best.epsilon]).reliable[0]))
+        error = partial(self.rmse, BISAMPLE)
+        best = smallest_error(error, self, MAX_EPSILON)
+        (reliable,) = self.curve([best.epsilon]).reliable
+        return replace(best, reliable=bool(reliable))
 
     @property
     def highest(self) -> float:
@@ -229,7 +235,8 @@ class AnswerRateModel:
         """People whose largest error is predicted: around the expected mean, or one of five."""
         if self.mean is None:
             return five_populations(self.domain, missing, self.spread)
-        return (AssumedAnswers(self.mean, self.spread, missing, self.domain),)
+        expected = AssumedAnswers(self.mean, self.spread, missing, self.domain)
+        return (expected,)
 
     @cached_property
     def moments(self) -> list[tuple[float, float]]:
@@ -238,7 +245,8 @@ class AnswerRateModel:
             return [people.moments for people in self.assumed(0.0)]
         # Of answers with a mean m the mean square is m^2, if all are alike, to 1, if all are ends.
         pairs = []
-        for mean in np.linspace(-1, 1, MOST_MEANS).tolist():
+        means = np.linspace(-1, 1, MOST_MEANS)
+        for mean in means.tolist():
             pairs.append((mean, mean**2))
             pairs.append((mean, 1.0))
         return pairs
@@ -259,7 +267,8 @@ def smallest_error(
     inside = kinks[within]
     even = np.linspace(lowest, highest, _GRID_POINTS)
     by_ratio = np.geomspace(lowest, highest, _GRID_POINTS)
-    grid = np.unique(np.concatenate([even, by_ratio, inside]))
+    points = np.concatenate([even, by_ratio, inside])
+    grid = np.unique(points)
     # The points of earlier grids stay: what is found never gets worse.
     for finer in range(_FINER + 1):
         values = error(grid)
@@ -270,7 +279,8 @@ def smallest_error(
         best = int(np.argmin(values))
         low, high = flat_region(values, best)
         if finer < _FINER:
-            grid = _finer(grid, {best - 1, best, low - 1, high})
+            around = {best - 1, best, low - 1, high}
+            grid = _finer(grid, around)
     epsilon = float(grid[best])
     return BestBudget(
         epsilon=epsilon,

@@ -30,9 +30,10 @@ class SupportProbabilities(LevelProbabilities):
     def alike(cls, policy: PrivacyPolicy, mechanism: CollectedLaw) -> Self:
         """The probabilities by level of a mechanism that treats all items alike."""
         # Rows are levels: these mechanisms know one alone.
-        chances = (mechanism.shape.support() or [])[0]
-        a = np.full(policy.size, float(chances[0]))
-        b = np.full(policy.size, float(chances[1]))
+        chances, *_ = mechanism.shape.support() or []
+        every_level = np.ones(policy.size)
+        a = float(chances[0]) * every_level
+        b = float(chances[1]) * every_level
         return cls(policy, a, b, mechanism)
 
 

@@ -92,18 +92,16 @@ class AssumedAnswers:
         lower = self.domain.lower
         upper = self.domain.upper
         if not lower <= finite("center", self.center) <= upper:
+            allowed = f"from {lower:g} to {upper:g}"
             remedy = "Give a center within the range of the answers."
-            raise InputError(
-                "center", self.center, f"from {lower:g} to {upper:g}", remedy
-            )
+            raise InputError("center", self.center, allowed, remedy)
         if finite("spread", self.spread) < 0:
             remedy = "Give a spread of 0 or more; 0 puts everybody at the center."
             raise InputError("spread", self.spread, "at least 0", remedy)
         if not 0 <= finite("missing", self.missing) < 1:
+            allowed = "a share of at least 0 and below 1"
             remedy = "Give the share of people without an answer, such as 0.1 for 10 %."
-            raise InputError(
-                "missing", self.missing, "a share of at least 0 and below 1", remedy
-            )
+            raise InputError("missing", self.missing, allowed, remedy)
 
     @property
     def mean(self) -> float:
@@ -151,10 +149,11 @@ class AssumedAnswers:
         that of ``sum - mean * number``, over the share that answers.
         """
         rate = 1 - self.missing
-        population = np.append(rate * self.shares(grid), self.missing)
+        answering = rate * self.shares(grid)
+        population = np.append(answering, self.missing)
         # The delta method for a ratio: (sum - mean number) / rate.
-        directions = np.array([[1.0, -self.mean]]) / rate
-        return Scenario(population, directions, drawn=True)
+        direction = np.array([1.0, -self.mean]) / rate
+        return Scenario(population, direction[None, :], drawn=True)
 
     def _beyond(self, points: Array) -> Array:
         """Expected excess of an answer over each point of the range, shape ``(points,)``.
@@ -168,7 +167,8 @@ class AssumedAnswers:
         # Without a spread everybody is at the center, and nothing is averaged.
         if self.spread:
             z = excess / self.spread
-            density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+            density = np.exp(-(z**2) / 2)
+            density /= np.sqrt(2 * np.pi)
             # Phi(z) by erfc, which keeps its digits far below the center.
             cumulative = [erfc(-distance / sqrt(2)) / 2 for distance in z]
             excess = self.spread * density + excess * cumulative
@@ -246,10 +246,9 @@ def best_channel(
     (1.2401, True)
     """
     if cap < 1:
+        allowed = "at least 1: BiSample itself is one of the channels"
         remedy = "Set cap to 1 or more."
-        raise InputError(
-            "cap", cap, "at least 1: BiSample itself is one of the channels", remedy
-        )
+        raise InputError("cap", cap, allowed, remedy)
     assumed = tuple(populations or five_populations())
     size = whole_number("points", points, 2, _MOST_GRID_POINTS)
     domain = assumed[0].domain
@@ -262,15 +261,15 @@ def best_channel(
     grid = np.linspace(domain.lower, domain.upper, size)
     if np.size(epsilon) not in (1, size + 1):
         allowed = f"a number, or {size + 1} of them: one a grid point, then no answer"
-        raise InputError(
-            "epsilon", epsilon, allowed, "Give one budget for all, or one for each."
-        )
+        remedy = "Give one budget for all, or one for each."
+        raise InputError("epsilon", epsilon, allowed, remedy)
     names = [f"{value:.12g}" for value in grid]
     names.append(NO_ANSWER)
     budgets = epsilon
     if np.ndim(epsilon) == 0:
         budgets = np.full(size + 1, epsilon)
-    policy = PrivacyPolicy(budgets, np.ones(size + 1, dtype=int), names=names)
+    one_each = np.ones(size + 1, dtype=int)
+    policy = PrivacyPolicy(budgets, one_each, names=names)
     smallest_budget = float(policy.bounds().min())
     # The stated people have no cap: theirs is the error that is made small.
     scenarios = []
@@ -280,8 +279,8 @@ def best_channel(
         scenario = population.scenario(grid)
         if stated is not None:
             # The last factor leaves the solver a digit where BiSample is itself the best.
-            largest = cap * bisample_error(smallest_budget, population) * (1 + 1e-9)
-            scenario = replace(scenario, cap=largest)
+            largest = cap * bisample_error(smallest_budget, population)
+            scenario = replace(scenario, cap=largest * (1 + 1e-9))
         scenarios.append(scenario)
     return _solve(policy, grid, scenarios, tolerance)
 
@@ -352,9 +351,14 @@ def _solve(
     )
     certificate = solved.certificate
     assert certificate is not None  # noqa: S101 - solve_channel proves every answer
-    proof = replace(certificate, lower_bound=certificate.lower_bound * radius**2)
-    back = replace(solved, wanted=_wanted(grid), estimator=turn @ solved.estimator)
-    return replace(back, scenarios=tuple(scenarios), certificate=proof)
+    lower_bound = certificate.lower_bound * radius**2
+    return replace(
+        solved,
+        wanted=_wanted(grid),
+        estimator=turn @ solved.estimator,
+        scenarios=tuple(scenarios),
+        certificate=replace(certificate, lower_bound=lower_bound),
+    )
 
 
 def _wanted(grid: Array) -> Array:
@@ -420,11 +424,13 @@ def best_ordered_channel(
     asked = _weights(weights, len(table))
     around = no_answer and len(table) < policy.size
     least = LEAST_WEIGHT * asked.max()
-    directions = _judged(np.maximum(asked, least), around=around)
+    counting = np.maximum(asked, least)
+    directions = _judged(counting, around=around)
     if policy.size > MOST_ANSWERS:
         return solve_many_answers(policy, table, tuple(names), directions)
     # The worst case of an error linear in people's answers: all of them give the same one.
-    people = [Scenario(population, directions) for population in np.eye(policy.size)]
+    alike = np.eye(policy.size)
+    people = [Scenario(population, directions) for population in alike]
     roots = _judged(asked, around=around)
     return solve_channel(policy, table, people, names, asked=roots, tolerance=tolerance)
 
@@ -457,13 +463,13 @@ def _numbers_wanted(
     if isinstance(wanted, str):
         if wanted == SHARES_UP_TO:
             names = [f"up to {name}" for name in policy.names[:-1]]
-            return np.tril(np.ones((size, size)))[:-1], names
+            up_to = np.tril(np.ones((size, size)))
+            return up_to[:-1], names
         if wanted == COUNTS:
             return np.eye(size), policy.names
+        allowed = f"{SHARES_UP_TO!r}, {COUNTS!r} or scores"
         remedy = "Choose one of them, or give a score for each answer."
-        raise InputError(
-            "wanted", wanted, f"{SHARES_UP_TO!r}, {COUNTS!r} or scores", remedy
-        )
+        raise InputError("wanted", wanted, allowed, remedy)
     scores = number_column("wanted", wanted)
     if scores.size != size or np.ptp(scores) == 0:
         allowed = f"{size} scores, one an answer, not all the same"
@@ -477,11 +483,11 @@ def _weights(weights: ArrayLike | None, size: int) -> Array:
     if weights is None:
         return np.ones(size)
     importance = number_column("weights", weights)
-    if importance.size != size or importance.min() < 0 or importance.max() == 0:
+    right = importance.size == size and importance.min() >= 0
+    if not right or importance.max() == 0:
+        allowed = f"{size} numbers, none negative, not all 0"
         remedy = "Give each number wanted a weight; 0 for one that hardly matters."
-        raise InputError(
-            "weights", weights, f"{size} numbers, none negative, not all 0", remedy
-        )
+        raise InputError("weights", weights, allowed, remedy)
     return importance
 
 
@@ -498,7 +504,8 @@ def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     """A level for every answer of an ``"ordinal"`` question, in order."""
     policy = question.policy
     level_of = _level_of_answer(question)
-    levels = np.array([level_of[answer] for answer in question.ordered])
+    numbers = [level_of[answer] for answer in question.ordered]
+    levels = np.array(numbers)
     rule: PairRule | Array = policy.rule.mapped(lambda budgets: budgets[levels])
     if not policy.rule.by_level:
         # Two answers of one level have the pair budget of that level with itself.
@@ -578,8 +585,9 @@ class OrderedKind(Kind[Ordinal, Channel]):
         policy = question.policy
         weight = question.weight
         if question.of_mean:
-            smallest = min(float(policy.bounds().min()), MAX_EPSILON)
-            return mean_curve(question.name, smallest, weight)
+            smallest = float(policy.bounds().min())
+            epsilon = min(smallest, MAX_EPSILON)
+            return mean_curve(question.name, epsilon, weight)
         errors = errors_of(question)
         objective = question.objective
         return choice_curve(question.name, policy, weight, objective, errors)
@@ -629,7 +637,8 @@ class OrderedKind(Kind[Ordinal, Channel]):
             counts = best_ordered_channel(
                 spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS
             )
-            rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
+            best_counts = ("subset-design", counts.matrix, counts.estimator)
+            rivals.insert(0, best_counts)
         compared = []
         for name, matrix, counted in rivals:
             channel = replace(
@@ -666,7 +675,8 @@ class OrderedKind(Kind[Ordinal, Channel]):
             error = channel.error(Scenario(everybody, judged))
             worst = max(worst, float(error))
         largest = max(question.objective.weights or (1.0,))
-        errors = replace(planned.errors, spread=planned.errors.spread / largest)
+        spread = planned.errors.spread / largest
+        errors = replace(planned.errors, spread=spread)
         return replace(planned, value=worst, errors=errors)
 
     def facts(

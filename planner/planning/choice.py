@@ -130,7 +130,9 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         if part.deployed.policy.item_counts.sum() == 1:
             return _all_but_designs(part)
         (design,) = _tables(part, [DESIGN])
-        proven = not design.refused and design.law.certificate.relative_gap <= TIGHT
+        proven = False
+        if not design.refused:
+            proven = design.law.certificate.relative_gap <= TIGHT
         # No mechanism of any form is better: to solve for tables would only take time.
         if proven and part.asked.mechanism in (BEST, DESIGN):
             return [design]
@@ -182,7 +184,8 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         # Where all levels have one budget the two rules promise the same.
         if not policy.rule.saturates or np.ptp(policy.epsilons) == 0:
             return None
-        sided = policy.with_changes(rule=rule_of(ONE_SIDED, policy.size))
+        rule = rule_of(ONE_SIDED, policy.size)
+        sided = policy.with_changes(rule=rule)
         name = DESIGN
         if planned.name in MODELS:
             name = planned.name
@@ -200,7 +203,8 @@ class ChoiceKind(Kind[Categorical, Deployed]):
         """The option with the objective of the probabilities drawn, of a table or a design."""
         if not isinstance(planned.law, Certified):
             return planned
-        law = self.law(part.deployed, self.deployed(part, planned))
+        mechanism = self.deployed(part, planned)
+        law = self.law(part.deployed, mechanism)
         drawn = in_integers(planned.law, law)
         value = drawn.value(part.question.objective)
         return replace(planned, law=drawn, value=value)
@@ -232,7 +236,8 @@ def _tables(part: Part[Categorical], names: Iterable[str]) -> list[Option]:
     for name in names:
         # What is asked for by its name is planned, or refused with the reason.
         must = name == part.asked.mechanism
-        tables.append(solved(policy, name, objective, errors, must=must))
+        table = solved(policy, name, objective, errors, must=must)
+        tables.append(table)
     return tables
 
 
@@ -298,8 +303,9 @@ def solved(
     bound = None
     if law.certificate is not None:
         bound = law.certificate.lower_bound
+    value = law.value(objective)
     # A design that cannot be deployed is kept, as its bound is one of all mechanisms.
-    return Option(name, law.value(objective), errors, law, bound, refused=refused)
+    return Option(name, value, errors, law, bound, refused=refused)
 
 
 def levels_of(part: AnyPart, planned: Option, length: int | None = None) -> ByLevel:

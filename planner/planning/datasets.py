@@ -68,11 +68,12 @@ def read_known(
     if isinstance(column.asked, Number):
         # A person at a time: the column of a large file is never held as Python numbers.
         numbers = (np.nan if code is None else code for code in file.given())
-        return Known(np.fromiter(numbers, np.float64), file.read_as)
+        answers = np.fromiter(numbers, np.float64)
+        return Known(answers, file.read_as)
     names = column.asked.levels.item_names()
-    (answers,) = file.columns
+    (reader,) = file.columns
     # Answers without a list of their own took these places.
-    for number, label in answers.placed.items():
+    for number, label in reader.placed.items():
         names[number] = label
     labels = tuple(names)
     if column.asked.several:
@@ -81,7 +82,8 @@ def read_known(
     else:
         codes = np.fromiter(file.given(), np.int64)
         # Answers that nobody gave are counted, too: as 0.
-        known = AnswerCounts(labels, np.bincount(codes, minlength=len(labels)))
+        counts = np.bincount(codes, minlength=len(labels))
+        known = AnswerCounts(labels, counts)
     return Known(known, file.read_as)
 
 
@@ -123,10 +125,10 @@ def _sums(sets: ItemSets, level_of: Whole | None) -> _Sums:
     levels = []
     if level_of is not None:
         level_of_member = level_of[sets.members]
-        count = int(level_of.max()) + 1
-        for level in range(count):
+        largest = sizes[-1]
+        for level in range(int(level_of.max()) + 1):
             sizes_here = size_of[level_of_member == level]
-            by_size = np.bincount(sizes_here, minlength=sizes[-1] + 1)
+            by_size = np.bincount(sizes_here, minlength=largest + 1)
             members_here = by_size[sizes]
             levels.append(SumsBySize.of(sizes, members_here))
     return _Sums(
@@ -149,7 +151,10 @@ def _pairs(sets: ItemSets, size_of: Whole) -> SumsBySize:
     inverse = np.zeros(sets.items)  # s_k
     total = np.zeros(3)
     sums = [np.zeros(3)]
-    for size, members in zip(sizes[::-1], members_by_size[::-1], strict=True):
+    # The largest first, so that each sum has those of all longer sets in it.
+    for position in reversed(range(sizes.size)):
+        size = sizes[position]
+        members = members_by_size[position]
         item, count = np.unique(members, return_counts=True)
         # Only the items of this group change what they add.
         total -= _products(number[item], inverse[item])
@@ -203,11 +208,14 @@ class PilotSets:
             remedy = "Collect a pilot in which somebody has an item."
             raise InputError.because("pilot", "all sets of the pilot are empty", remedy)
         items = self.sets.items
-        if self.level_of is not None and np.shape(self.level_of) != (items,):
-            allowed = f"one level number per item, shape ({items},)"
-            remedy = "Give the level of every item, in the order of the items."
-            raise InputError("level_of", np.shape(self.level_of), allowed, remedy)
-        object.__setattr__(self, "_sums", _sums(self.sets, self.level_of))
+        if self.level_of is not None:
+            shape = np.shape(self.level_of)
+            if shape != (items,):
+                allowed = f"one level number per item, shape ({items},)"
+                remedy = "Give the level of every item, in the order of the items."
+                raise InputError("level_of", shape, allowed, remedy)
+        sums = _sums(self.sets, self.level_of)
+        object.__setattr__(self, "_sums", sums)
 
     @property
     def mean_size(self) -> float:
@@ -231,7 +239,8 @@ class PilotSets:
             shares = item_counts / item_counts.sum()
             inclusion = of_members.inclusion[..., None] * shares
         else:
-            inclusion = np.zeros((*np.shape(length), item_counts.size))
+            lengths = np.shape(length)
+            inclusion = np.zeros((*lengths, item_counts.size))
             for level, sums in enumerate(self._sums.levels):
                 inclusion[..., level] = sums.at(length).inclusion
         ordered_pairs = people * (people - 1)

@@ -95,8 +95,9 @@ class DistributionPlan:
         self, counts: ArrayLike, confidence: float = CONFIDENCE
     ) -> DistributionEstimates:
         """The distribution from the number of people who sent each report."""
+        edges = self.edges
         return estimate_distribution(
-            self.channel, self.edges, counts, confidence, no_answer=self.refusals
+            self.channel, edges, counts, confidence, no_answer=self.refusals
         )
 
     def expected(
@@ -299,7 +300,8 @@ def _cells_of(question: Numeric, people: int, asked: int) -> NumberCells:
     mechanism = question.mechanism
     if mechanism == BEST:
         mechanism = CHANNEL
-    cells = replace(plan, epsilon=epsilon, reason=reason).question(question.name)
+    stated = replace(plan, epsilon=epsilon, reason=reason)
+    cells = stated.question(question.name)
     return cells.replacing(
         mechanism=mechanism,
         weight=question.weight,
@@ -338,7 +340,8 @@ def expected_of_cells(
         cells=len(cells.ordered) - no_answer,
     )
     radius = (cells.upper - cells.lower) / 2
-    return plan.edges, plan.expected(cells.lower + radius, spread * radius)
+    center = cells.lower + radius
+    return plan.edges, plan.expected(center, spread * radius)
 
 
 # A survey is planned several times over.

@@ -131,16 +131,17 @@ class Related:
     def people(self) -> dict[tuple[str, str], int]:
         """How many the survey needs to see, with 80 % chance, a Cramér's V of 0.1 of two parts."""
         people = {}
-        parts = enumerate(zip(self.names, self.sizes, strict=True))
-        for (i, (first, d_i)), (j, (second, d_j)) in combinations(parts, 2):
+        parts = range(len(self.names))
+        for i, j in combinations(parts, 2):
+            sizes = (self.sizes[i], self.sizes[j])
             reporters = 0.0
-            if min(d_i, d_j) > 1:
+            if min(sizes) > 1:
                 error = self._association_error(i, j)
-                sizes = (d_i, d_j)
                 reporters = people_for_association(error, sizes, STRENGTH, POWER)
             # The survey has to have more, of whom those who report are drawn.
             of_survey = reporters / self.part.fraction
-            people[first, second] = ceil(of_survey)
+            pair = (self.names[i], self.names[j])
+            people[pair] = ceil(of_survey)
         return people
 
     @cached_property
@@ -148,8 +149,8 @@ class Related:
         kind = ChoiceKind()
         curves = []
         for question in self.part.question.parts:
-            spent = at_scale(question, self.part.share)
-            curves.append(kind.shared(_as_choice(spent), self.part.people))
+            spent = _as_choice(at_scale(question, self.part.share))
+            curves.append(kind.shared(spent, self.part.people))
         return curves
 
     @cached_property
@@ -163,19 +164,20 @@ class Related:
         def log_table_error(log_ratios: Array) -> float:
             weights = np.exp(np.append(log_ratios, 0.0))
             shares = weights / weights.sum()
-            logs = []
+            total = 0.0
             for curve, share in zip(self._curves, shares.tolist(), strict=True):
                 error = curve.at(share, tolerance=ROUGH).squared
-                logs.append(np.log1p(error))
-            return float(sum(logs))
+                total += np.log1p(error)
+            return float(total)
 
         # Shares sum to 1: those of all parts but the last are free, by their ratio to the last.
         free = len(self.sizes) - 1
         # The errors are known to ROUGH alone: a search that takes no slopes, from even shares.
-        simplex = np.vstack([np.zeros(free), np.eye(free)]) / 2
+        even = np.zeros(free)
+        simplex = np.vstack([even, np.eye(free) / 2])
         result = minimize(
             log_table_error,
-            simplex[0],
+            even,
             method="Nelder-Mead",
             options={"initial_simplex": simplex, "xatol": 1e-2, "fatol": 1e-5},
         )
@@ -219,10 +221,10 @@ class Related:
         """
         budgets = []
         for question in self.part.question.parts:
-            epsilons = question.policy.epsilons
-            if question.rule != DEFAULT_RULE or len(set(epsilons)) > 1:
+            different = set(question.policy.epsilons.tolist())
+            if question.rule != DEFAULT_RULE or len(different) > 1:
                 return None
-            budgets.append(self.part.share * float(epsilons[0]))
+            budgets.append(self.part.share * different.pop())
         if len(self.sizes) != 2 or min(self.sizes) < 2:
             return None
         # Sheets that differ in the stricter part have its budget, whatever else differs.

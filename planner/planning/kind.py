@@ -46,13 +46,14 @@ class Kind(Protocol[Q, M]):
 
     def check(self, question: Q) -> None:
         """Refuse a mechanism that it cannot be deployed with."""
-        if question.mechanism == BEST and question.kind in CATALOGUE[BEST].kinds:
+        asked = question.mechanism
+        if asked == BEST and question.kind in CATALOGUE[BEST].kinds:
             return  # one of them always can be
         offered = self.mechanisms(question)
-        if question.mechanism not in offered:
+        if asked not in offered:
             what = f"mechanism of question {question.name!r}"
             remedy = "Choose one of these, or leave the mechanism out."
-            raise InputError.unknown(what, question.mechanism, offered, remedy)
+            raise InputError.unknown(what, asked, offered, remedy)
 
     def settled(self, question: Q, users: int) -> Q:
         """The question as it is asked of so many people, with a budget."""
@@ -132,7 +133,7 @@ class Kind(Protocol[Q, M]):
         levels than pairs are listed of, and of a guarantee of another nature.
         """
         policy = question.policy
-        spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
+        spent = policy.largest_each_way
         # Pairs of levels are looked at one by one: of thousands of levels there are millions.
         if not question.locally_private or policy.size > MOST_LISTED:
             return spent
@@ -175,7 +176,8 @@ class Kind(Protocol[Q, M]):
         self, part: Part[Q], facts: PlanFacts, total: Option, error: float
     ) -> int | None:
         """The fewest people of the survey for a total error, a share of them; None if none do."""
-        return total.errors.people(total.value, error, part.everybody, part.fraction)
+        law = total.errors
+        return law.people(total.value, error, part.everybody, part.fraction)
 
     def columns(self, options: Sequence[Option], mechanism: M) -> Columns:
         """The rows of its data frame: one a mechanism, best first."""

@@ -157,8 +157,9 @@ def channel_curve(
     gaps = np.full(budgets.shape, np.nan)
     radius = model.domain.radius
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
+        budget = float(budgets[i])
         with suppress(SolverError):
-            option = curve.at(float(budgets[i]), tolerance=_MEAN_TOLERANCE)
+            option = curve.at(budget, tolerance=_MEAN_TOLERANCE)
             variance[i] = option.squared
             gaps[i] = option.law.certificate.relative_gap
             if_all_answer = channel_error(model, option.law, rate=1.0)
@@ -250,7 +251,8 @@ class AnswerRatePlan:
     def sampled(self, count: int, budgets: Sequence[float]) -> AnswerRateCurve:
         """The curve at so many budgets, evenly spaced up to its end, and at these ``budgets``."""
         last = self.curve.epsilon[-1]
-        even = np.linspace(0, last, count + 1)[1:]  # at 0 nothing is predicted
+        # At 0 nothing is predicted.
+        _, *even = np.linspace(0, last, count + 1)
         return self.model.curve(np.union1d(even, budgets))
 
     def error_parts(self, epsilon: Array) -> tuple[Array, Array, Array]:
@@ -363,23 +365,24 @@ def expected_curve(part: AnyPart) -> tuple[Array, OrderedEstimates]:
     range where no mean is stated. A number whose distribution is wanted has the cells of its plan.
     """
     if isinstance(part.deployed, NumberCells):
-        return expected_of_cells(part.deployed, max(1, part.people), USUAL_SPREAD)
+        return expected_of_cells(part.deployed, part.people, USUAL_SPREAD)
     question = part.question
     model = model_of(question, part.people, part.share)
-    rate = float(model.answer_rate(float(question.policy.epsilons[0])))
+    offered = float(question.policy.epsilons[0])
+    missing = 1 - float(model.answer_rate(offered))
     domain = model.domain
     plan = plan_distribution(
         domain.lower,
         domain.upper,
         epsilon=float(part.deployed.policy.epsilons[0]),
-        people=max(1, part.people),
+        people=part.people,
         refusals=True,
         cells=_CURVE_CELLS,
     )
     center = model.mean
     if center is None:
         center = domain.center
-    return plan.edges, plan.expected(center, model.spread, 1 - rate)
+    return plan.edges, plan.expected(center, model.spread, missing)
 
 
 # What a question is planned with
@@ -547,7 +550,8 @@ class NumberKind(Kind[Numeric, object]):
         except SolverError as error:
             if part.asked.mechanism == CHANNEL:
                 raise
-            options = [Option(CHANNEL, np.inf, ErrorLaw(), refused=error.reason)]
+            refused = Option(CHANNEL, np.inf, ErrorLaw(), refused=error.reason)
+            options = [refused]
         epsilon = part.deployed.policy.epsilons
         for name in (BISAMPLE, *_COMPARED):
             variances, biases = model.error(name, epsilon, np.array([rate]))
@@ -565,9 +569,8 @@ class NumberKind(Kind[Numeric, object]):
                 note = f"forced answers at the top, bias {bias * part.whole:+.3g}"
             # A bias does not fall with the number of people: squared, per person, it grows.
             errors = ErrorLaw(bias=part.everybody * bias**2)
-            options.append(
-                Option(name, variance, errors, law, note=note, compared=law is None)
-            )
+            option = Option(name, variance, errors, law, note=note)
+            options.append(replace(option, compared=law is None))
         return options
 
     def in_integers(self, part: Part[Numeric], planned: Option) -> Option:

@@ -95,7 +95,8 @@ class Part(Generic[Q]):
         # What is said against answers is stated where it has a budget of its own alone.
         against = [0.0] * policy.size
         if policy.against is not None:
-            against = (self.share * policy.largest_pairs(against=True)).tolist()
+            said_against = self.share * policy.largest_pairs(against=True)
+            against = said_against.tolist()
         rows = []
         for i, level in enumerate(self.tolerated.policy.names):
             rows.append(
@@ -343,10 +344,12 @@ def best_deployable(options: Sequence[Option]) -> Option | None:
     ]
     order = list(CATALOGUE)
     deployable.sort(key=lambda option: order.index(option.name))
+
+    def error(option: Option) -> float:
+        return to_solved_digits(option.squared)
+
     # Of several least ones min takes the first.
-    return min(
-        deployable, key=lambda option: to_solved_digits(option.squared), default=None
-    )
+    return min(deployable, key=error, default=None)
 
 
 def to_solved_digits(error: float) -> float:
@@ -450,28 +453,33 @@ def choice_curve(
     >>> allocate([curve]).shares.tolist()  # alone it gets everything
     [1.0]
     """
-    law = errors or ErrorLaw(spread=float(1 - 1 / policy.item_counts.sum()))
+    law = errors
+    if law is None:
+        items = policy.item_counts.sum()
+        law = ErrorLaw(spread=float(1 - 1 / items))
 
     def at(
         scale: float = 1.0, level: str | None = None, *, tolerance: float = TIGHT
     ) -> Option:
-        solved = solve_for(
-            scaled(policy, scale, level), mechanism, objective, tolerance
-        )
+        moved = scaled(policy, scale, level)
+        solved = solve_for(moved, mechanism, objective, tolerance)
         proof = solved.certificate
         proven = None
         if proof is not None:
             # Levels of importance 0 count a millionth in what is solved.
             proven = proof.solved_bound or proof.lower_bound
-        return Option(mechanism, solved.value(objective), law, solved, proven)
+        value = solved.value(objective)
+        return Option(mechanism, value, law, solved, proven)
 
     closed = policy.size <= _MOST_LEVELS_PAIRED and not policy.rule.open_pairs
     if mechanism != DESIGN or objective.kind != "worst-case" or not closed:
         return Curve(name, weight, law, mechanism, at, convex=mechanism == "opt0")
     # What one person's own item counts for: squared errors plus that grow as 1/kept^2.
-    item = weight * law.scale * float(objective.item_weights(policy).max())
-    least = policy.bounds().min()
-    most = policy.bounds().max(axis=0).min()
+    largest = float(objective.item_weights(policy).max())
+    item = weight * law.scale * largest
+    bounds = policy.bounds()
+    least = bounds.min()
+    most = bounds.max(axis=0).min()
 
     def carried(part: Array, scale: Array, larger: Array) -> Array:
         """The bound at a share, from that at a ``larger`` one (docs/theory/surveys.md)."""

@@ -95,7 +95,8 @@ class SurveyOutsiderView:
 
 def negligible(people: int) -> float:
     """A delta far below one over the people: a power of ten, at most a hundredth of that."""
-    return float(10.0 ** floor(log10(1 / (100 * people)) + 1e-12))
+    power = log10(1 / (100 * people))
+    return float(10.0 ** floor(power + 1e-12))
 
 
 def outsider_view(

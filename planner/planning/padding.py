@@ -165,7 +165,8 @@ def _planned(
     lost = np.empty(lengths.size)
     numbers = lengths.size * policy.size
     batches = ceil(numbers / _MOST_AT_ONCE)
-    for batch in np.array_split(np.arange(lengths.size), batches):
+    positions = np.arange(lengths.size)
+    for batch in np.array_split(positions, batches):
         length = lengths[batch].astype(np.float64)
         scale = 1 if whole else length
         moments = sets.moments(lengths[batch], policy.item_counts)
@@ -222,7 +223,8 @@ def law_at(
         # a person has.
         objective = objective or question.objective
         most = max(objective.weights or (1.0,)) * length
-        return objective, ErrorLaw(length**2, most * (length - 1), spread=most)
+        offset = most * (length - 1)
+        return objective, ErrorLaw(length**2, offset, spread=most)
     refuse_objective(question)
     counts = question.policy.item_counts
     moments = sets.moments(length, counts)
@@ -232,11 +234,13 @@ def law_at(
     # Rounding must not put more of a level's items in a set than it has.
     prior = np.minimum(length // scale * moments.inclusion, counts)
     chance = float(moments.inclusion.sum())
-    offset = length * scale * chance - length**2 * float(moments.squared_inclusion)
+    of_answers = length**2 * float(moments.squared_inclusion)
+    offset = length * scale * chance - of_answers
     bias = float((users - 1) * moments.squared_mean_loss + moments.squared_loss)
     # The sum of f (1 - f) is at most that of items as frequent as their level's on average.
     held = length * moments.inclusion
-    spread = float((held - np.square(held) / counts).sum())
+    variances = held - np.square(held) / counts
+    spread = float(variances.sum())
     expected = Objective("expected", prior=prior.tolist())
     return expected, ErrorLaw(scale**2, offset, bias, spread)
 

@@ -135,7 +135,8 @@ class QuestionPlan(WithDataFrame):
     @property
     def answering(self) -> int:
         """Number of people who answer it, as stated or assumed."""
-        return round(self.kind.answer_rate(self.part.question) * self.part.people)
+        rate = self.kind.answer_rate(self.part.question)
+        return round(rate * self.part.people)
 
     @property
     def spending(self) -> tuple[Spending, ...]:
@@ -182,7 +183,9 @@ class QuestionPlan(WithDataFrame):
         ``total_error`` is then of the people asked alone; of a number's mean it is of drawn people.
         """
         channel = self.fact(Channel)
-        if channel is None or not self.question.of_mean or len(channel.wanted) > 1:
+        if channel is None or not self.question.of_mean:
+            return None
+        if len(channel.wanted) > 1:  # of a number's mean, which is a ratio
             return None
         reporting, _ = self.part.in_round(self.planned)
         return sqrt(channel.worst_drawn / reporting.people)
@@ -327,17 +330,14 @@ class QuestionPlan(WithDataFrame):
         level = policy.names.index(relaxation.level)
         if policy.against is None or policy.against[level] == inf:
             return ("epsilon",)  # it states no other
-        budgets_now = {
-            "epsilon": policy.epsilons[level],
-            "against": policy.against[level],
-        }
-        said = self.realised_after(relaxation)[:, level]
+        said_for, said_against = self.realised_after(relaxation)[:, level]
         keys = []
-        for (key, budget), nats in zip(budgets_now.items(), said, strict=True):
-            if nats > budget * (1 + _IN_INTEGERS):
-                keys.append(key)
+        if said_for > policy.epsilons[level] * (1 + _IN_INTEGERS):
+            keys.append("epsilon")
+        if said_against > policy.against[level] * (1 + _IN_INTEGERS):
+            keys.append("against")
         # Where neither is used up, nothing tells which of them is of use.
-        return tuple(keys or budgets_now)
+        return tuple(keys) or ("epsilon", "against")
 
     @property
     def least_protected(self) -> tuple[str, float]:
@@ -429,7 +429,8 @@ class QuestionPlan(WithDataFrame):
         if objective.kind != "minimax" or not self.question.draws_one:
             return None
         law = self.planned.law
-        variance = float((law.noise + law.signal).max())
+        variances = law.noise + law.signal
+        variance = float(variances.max())
         # Of n / k reports, whose sum is scaled by k: k^2 n / k.
         rounds = self.part.rotation_groups
         return sqrt(self.part.people * rounds * variance)
@@ -581,11 +582,12 @@ def _ranked(
         if not option.refused:  # else its error is infinite
             against = relative_excess(error, planned_error)
         ranked.append(replace(option, error=error, against=against))
-    # Errors that differ in what solvers leave open are equal.
-    ranked.sort(
-        key=lambda option: (to_solved_digits(option.error), option.name != planned.name)
-    )
-    return tuple(ranked)
+
+    def rank(option: Option) -> tuple[float, bool]:
+        # Errors that differ in what solvers leave open are equal.
+        return to_solved_digits(option.error), option.name != planned.name
+
+    return tuple(sorted(ranked, key=rank))
 
 
 def _total_error(part: AnyPart, option: Option) -> float:
@@ -615,7 +617,7 @@ def budget_curve(
         if question.fact(UnaryTable) is not None:  # tables are solved quickly
             points = _POINTS
         scales = what_if.usual_scales(policy, points)
-    allowed = scales[scales * largest_budgets(policy).max() <= MAX_EPSILON]
+    within = scales * largest_budgets(policy).max() <= MAX_EPSILON
     curve = question.curve
     if level is not None and policy.against is not None:
         curve = _curve_of_epsilon(question, level)
@@ -627,7 +629,7 @@ def budget_curve(
     return what_if.frontier_of(
         curve=curve,
         names=levels,
-        scales=allowed,
+        scales=scales[within],
         asked=part.people,
         everybody=part.everybody,
         fraction=part.fraction,
@@ -639,16 +641,14 @@ def budget_curve(
 def _curve_of_epsilon(question: QuestionPlan, level: str) -> Curve:
     """The error at any scale of the ``epsilon`` of a level under one-sided budgets."""
     asked = question.part.question
+    row = question.deployed.policy.names.index(level)
 
     def at(scale: float = 1.0, *, tolerance: float = TIGHT, **_: object) -> Option:
-        levels = []
-        for stated in asked.levels:
-            if stated.name == level:
-                levels.append(stated.replacing(epsilon=scale * stated.epsilon))
-            else:
-                levels.append(stated)
-        moved = replace(question.part, question=asked.replacing(levels=tuple(levels)))
-        curve = question.kind.curve(moved, question.planned)
-        return curve.at(tolerance=tolerance)
+        levels = list(asked.levels)
+        budget = scale * levels[row].epsilon
+        levels[row] = levels[row].replacing(epsilon=budget)
+        moved = asked.replacing(levels=tuple(levels))
+        part = replace(question.part, question=moved)
+        return question.kind.curve(part, question.planned).at(tolerance=tolerance)
 
     return replace(question.curve, at=at)

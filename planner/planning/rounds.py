@@ -205,7 +205,9 @@ def own_ways(
     ways = [report.once(count)]
     if again.changes != "any":
         ways.append(report.one_value(changes))
-    return report, sorted(ways, key=lambda way: way.hidden == again.times_open)
+    # First the one that keeps what is asked for.
+    ways.sort(key=lambda way: way.hidden == again.times_open)
+    return report, ways
 
 
 def compared(
@@ -301,8 +303,8 @@ def correlation_factor(again: AskedAgain, changes: int, items: int) -> float:
         of_one_change = -1.0 / max(items - 1, 1)
         correlations = of_one_change**changes_between  # R
         # tr R^(1/2) adds up the roots of R's eigenvalues; one below 0 is so by rounding.
-        eigenvalues = np.maximum(np.linalg.eigvalsh(correlations), 0)
-        trace = np.sqrt(eigenvalues).sum()
+        eigenvalues = np.linalg.eigvalsh(correlations)
+        trace = np.sqrt(np.maximum(eigenvalues, 0)).sum()
         return float(trace**2 / rounds)
     # Every round may have an answer of its own: R is the identity.
     if changes >= rounds - 1:

@@ -92,8 +92,12 @@ class SamplingPlan:
     @property
     def others(self) -> tuple[int, ...]:
         """How many others have each value at least, whoever is taken out of them."""
-        # Fewer than there are promise no less than is true: fewer people hide less.
-        return tuple(min(max(0, count - 1), MAX_SAMPLED) for count in self.counts)
+        others = []
+        for count in self.counts:
+            besides = max(0, count - 1)
+            # Fewer than there are promise no less than is true: fewer people hide less.
+            others.append(min(besides, MAX_SAMPLED))
+        return tuple(others)
 
     @property
     def round_two_epsilon(self) -> float:
@@ -141,7 +145,13 @@ class SamplingPlan:
         none_epsilon = self.budgets[0]
         guarantee = self.guarantee()
         shape = DieCollected(
-            levels, sampling, zero, tuple(decoys), none_epsilon, everyone, guarantee
+            levels=levels,
+            sampling=sampling,
+            zero=zero,
+            decoys=tuple(decoys),
+            none_epsilon=none_epsilon,
+            everyone_has_value=everyone,
+            guarantee=guarantee,
         )
         asked = ItemOrNoneCollected(levels, everyone)
         return CollectedLaw("", "sampling-privacy", asked, shape)
@@ -208,7 +218,9 @@ def plan_sampling(question: SampledChoice, population: int) -> SamplingPlan:
         raise InputError("relies_on", sampling.relies_on, allowed, remedy)
     if sampling.acknowledged is not None:
         sampling.require_acknowledged()
-    counted = sum(sum(level.yes_counts) for level in question.levels)
+    counted = 0
+    for level in question.levels:
+        counted += sum(level.yes_counts)
     whole_number("population", population)
     if counted > population:
         allowed = f"at most the population, {population}, in total"
@@ -254,7 +266,8 @@ class SampledKind(Kind[SampledChoice, SamplingPlan]):
         largest_error = float(plan.absolute_errors().max())
         # Per person, so that it is the plan's total error once it is one of all people.
         value = largest_error**2 / part.people
-        return [Option(part.question.mechanism, value, ErrorLaw(), plan)]
+        option = Option(part.question.mechanism, value, ErrorLaw(), plan)
+        return [option]
 
     def columns(self, options: Sequence[Option], mechanism: SamplingPlan) -> Columns:
         """One row a value."""

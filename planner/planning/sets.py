@@ -181,8 +181,10 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         design = at()
         covered = policy.rule.covers_sets
         _require_planned(question, design)
-        if asked == BEST and covered and drawn.at().squared < design.squared:
-            return drawn
+        if asked == BEST and covered:
+            table = drawn.at()
+            if table.squared < design.squared:
+                return drawn
         return Curve(name, weight, design.errors, SET_DESIGN, at)
 
     def options(self, part: Part[ItemSet]) -> list[Option]:
@@ -288,10 +290,12 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         table = planned.law
         if not isinstance(table, UnaryTable):
             return planned
-        law = self.law(part.deployed, self.deployed(part, planned))
+        mechanism = self.deployed(part, planned)
+        law = self.law(part.deployed, mechanism)
         drawn = in_integers(table, law)
         objective, _ = law_at(part.deployed, part.everybody)
-        return replace(planned, law=drawn, value=drawn.value(objective))
+        value = drawn.value(objective)
+        return replace(planned, law=drawn, value=value)
 
     def total(self, part: Part[ItemSet], planned: Option) -> Option:
         """Expected where sets are known, of all items alike; else for the worst."""
@@ -312,21 +316,19 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         if padded is not None and part.asked.padding_length is None:
             plan = padded.plan
         if plan is not None:
-            squares, biases = every_length(part, plan)
-            noises = squares - biases
-            for noise, bias in zip(noises.tolist(), biases.tolist(), strict=True):
+            squared_errors, biases = every_length(part, plan)
+            for squared, bias in np.column_stack([squared_errors, biases]).tolist():
                 # What is cut stays, however many people there are; the rest falls with them.
                 errors = ErrorLaw(bias=bias)
-                people = errors.people(noise, error, part.everybody)
+                people = errors.people(squared - bias, error, part.everybody)
                 numbers.append(people)
         reached = [number for number in numbers if number is not None]
         return min(reached, default=None)
 
     def realised(self, question: ItemSet, mechanism: Any) -> Array:
         """What a report says of any two sets, in nats, ``(2, t)``."""
-        policy = question.policy
-        spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
-        return np.minimum(spent, mechanism.shape.largest())
+        largest = mechanism.shape.largest()
+        return np.minimum(question.policy.largest_each_way, largest)
 
     def facts(
         self, part: Part[ItemSet], planned: Option, mechanism: CollectedLaw
@@ -345,7 +347,8 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
             if plan.uncut is not None:
                 errors, _ = every_length(part, plan)
                 error = float(errors[plan.uncut - 1])
-                padded = replace(padded, uncut=(plan.uncut, part.total(error)))
+                uncut = (plan.uncut, part.total(error))
+                padded = replace(padded, uncut=uncut)
         promised = planned.law
         if planned.name == SET_DESIGN:
             promised = _promises(part, planned)
@@ -378,7 +381,8 @@ def whole_sets(part: Part[ItemSet], length: int) -> Option:
         return Option(SET_DESIGN, inf, ErrorLaw(), refused=refused)
     if cap is not None:
         # Sets of that many items differ in no more: what is above all their budgets is no use.
-        cap = min(cap, length * policy.plain(1).least_demanded())
+        of_an_item = policy.plain(1).least_demanded()
+        cap = min(cap, length * of_an_item)
     try:
         design = set_design(policy, length, cap)
     except (InputError, VerificationError) as error:
@@ -433,7 +437,8 @@ def _padding(
     match law:
         case UnaryTable():
             return plan_padding(law, part.people, sets)
-    return plan_whole_sets(part.deployed.policy, part.deployed.cap, part.people, sets)
+    question = part.deployed
+    return plan_whole_sets(question.policy, question.cap, part.people, sets)
 
 
 def _promises(part: Part[ItemSet], planned: Option) -> SetPromises:
@@ -442,7 +447,9 @@ def _promises(part: Part[ItemSet], planned: Option) -> SetPromises:
     shape = law.mechanism.shape
     levels = shape.levels
     bound = _least_of_all(levels, shape.cap)
-    error = float(set_error(levels.total, levels.dummies, law.a[0], law.b[0]))
+    a = law.a[0]
+    b = law.b[0]
+    error = float(set_error(levels.total, levels.dummies, a, b))
     gap = inf
     if bound:  # a bound of 0 says nothing
         gap = error / bound - 1
@@ -474,7 +481,8 @@ def _with_larger_cap(
         return None
     # The survey states the cap before the question's share is taken of it.
     cap = twice / part.share
-    question = part.question.replacing(sets=sets.replacing(cap=cap))
+    capped = sets.replacing(cap=cap)
+    question = part.question.replacing(sets=capped)
     larger = replace(part, question=question)
     # Another padding length may be the best with the larger cap.
     design = SetKind().best_whole(larger)

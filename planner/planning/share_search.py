@@ -68,7 +68,8 @@ class _Trace:
     def error(self, share: float) -> float:
         """About what it is at ``share``."""
         log_shares, log_errors = self._logs
-        return float(np.exp(np.interp(np.log(share), log_shares, log_errors)))
+        log_error = np.interp(np.log(share), log_shares, log_errors)
+        return float(np.exp(log_error))
 
     def looseness(self, share: float, bound: float) -> float:
         """How far a bound lies below the error, if more trials may tell; far where none is near."""
@@ -225,7 +226,8 @@ class _Trace:
         lows = self.curve.carried(bound[:-1, None], smaller, shares)
         # The error falls: the bound at the larger share holds as well.
         bounds = np.maximum(lows, bound[1:, None])
-        return np.append(x[0], shares), np.append(bound[0], bounds)
+        all_shares = np.append(x[0], shares)
+        return all_shares, np.append(bound[0], bounds)
 
 
 def _steepness(x: Array, error: Array, bound: Array) -> tuple[Array, Array]:
@@ -324,7 +326,8 @@ def _searched(traces: Sequence[_Trace], shares: Array) -> Array:
                 trace.refine(float(shares[k]), bound.shares[k])
         size = abs(bound.value)
         close = value - bound.value <= enough * size
-        if any(of_designs) and not np.any(np.array(loose)[of_designs]):
+        untried = np.array(loose)[of_designs]
+        if any(of_designs) and not untried.any():
             # All designs are tried: what is left moves the bound little.
             close |= bound.value - before <= _HARDLY * size
         if close or tried == _tried(traces):
@@ -339,8 +342,9 @@ def _tried(traces: Sequence[_Trace]) -> int:
 def _looseness(traces: Sequence[_Trace], bound: _Bound) -> list[float]:
     """How far the bound of each question lies below its error."""
     loose = []
-    for trace, share, part in zip(traces, bound.shares, bound.parts, strict=True):
-        loose.append(trace.looseness(share, part))
+    for k, trace in enumerate(traces):
+        share = bound.shares[k]
+        loose.append(trace.looseness(share, bound.parts[k]))
     return loose
 
 

@@ -137,7 +137,8 @@ def allocate(
     (125.735, [0.416, 0.296, 0.288])
     """
     names = tuple(curve.name for curve in curves)
-    if not names or len(set(names)) < len(names):
+    repeated = len(set(names)) < len(names)
+    if repeated or not names:
         allowed = "one or more, each with a name of its own"
         remedy = "Add a question, or rename those that share a name."
         raise InputError("questions", list(names), allowed, remedy)
@@ -147,8 +148,9 @@ def allocate(
     gap = float(np.inf)
     if bound:
         gap = (value - bound) / abs(bound)
+    convex = all(curve.convex for curve in curves)
     # A gap that is no number is no proof either.
-    if all(curve.convex for curve in curves) and not gap <= _PROVEN:
+    if convex and not gap <= _PROVEN:
         raise ConvergenceError(
             f"The shares are proven optimal only to {gap:.1e}",
             "Bring weights and budgets of the questions closer together.",
@@ -198,7 +200,8 @@ def some_each(curves: Sequence[Curve], asked: int) -> SomeEach:
     weights = _weights(curves)
     bias = np.array([curve.errors.bias for curve in curves])
     spread = np.array([curve.errors.spread for curve in curves])  # S_j
-    squared_errors = np.array([curve.at(1 / asked).squared for curve in curves])
+    options = [curve.at(1 / asked) for curve in curves]
+    squared_errors = np.array([option.squared for option in options])
     noise = squared_errors - bias  # V_j, of which a bias is no part
     fractions_of_noise = _filled(np.sqrt(weights * noise), asked)
     noise_errors = noise / fractions_of_noise + bias

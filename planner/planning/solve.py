@@ -82,7 +82,8 @@ def in_integers(solved: Certified, law: CollectedLaw) -> Certified:
     """The table or design with the probabilities of its ``law``, multiples of ``2^-32``."""
     if isinstance(solved, SubsetDesign):
         return _drawn(solved)
-    a, b = np.array(law.shape.support(), dtype=np.float64).T
+    support = np.array(law.shape.support(), dtype=np.float64)
+    a, b = support.T
     return replace(solved, a=a, b=b)
 
 
@@ -106,7 +107,7 @@ def _solved(
 
 # Of a design, which is equal to itself alone.
 _drawn = lru_cache(maxsize=REMEMBERED)(drawn_design)
-FORGET: list[Callable[[], None]] = [_solved.cache_clear, _drawn.cache_clear]
+FORGET = [_solved.cache_clear, _drawn.cache_clear]
 """What :func:`forget` calls."""
 
 
@@ -156,10 +157,10 @@ def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
     >>> relaxed(PrivacyPolicy([1.0, 2.0], [1, 4]), 0, 0.25).epsilons.tolist()
     [1.25, 2.0]
     """
-    here = np.arange(policy.size) == level
-    return policy.with_changes(
-        policy.epsilons + amount * here, rule=policy.rule.relaxed(level, amount)
-    )
+    epsilons = policy.epsilons.copy()
+    epsilons[level] += amount
+    rule = policy.rule.relaxed(level, amount)
+    return policy.with_changes(epsilons, rule=rule)
 
 
 def largest_budgets(policy: PrivacyPolicy) -> Array:

@@ -73,7 +73,8 @@ class BudgetAnswer:
         """
         if self.sampling or not all(target.of_all for target in self.targets):
             return False
-        return self.option.squared <= (1 + _PROVEN_TARGET) * self.option.squared_bound
+        proven = (1 + _PROVEN_TARGET) * self.option.squared_bound
+        return self.option.squared <= proven
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +173,12 @@ class _TargetSearch:
             option = self.curve.at(exp(log_scale))
         except ConvergenceError:  # the error cannot be told from rounding
             return -1.0
-        ratios = [self.reach(option, target) / target.value for target in self.targets]
+        largest = 0.0
+        for target in self.targets:
+            ratio = self.reach(option, target) / target.value
+            largest = max(largest, ratio)
         # What is not detected at all is infinitely far off: the search needs a number.
-        return log(min(max(ratios), 1e300))
+        return log(min(largest, 1e300))
 
     def smallest(self) -> BudgetAnswer:
         """The smallest budgets in proportion that meet all targets."""
@@ -187,7 +191,8 @@ class _TargetSearch:
         if self.curve.mechanism in MODELS:
             # Tables are solved quickly, and to more digits.
             step = _STEP
-        log_scale = smallest_scale(self.excess, low, high, start=0.0, step=step)
+        as_they_are = 0.0
+        log_scale = smallest_scale(self.excess, low, high, as_they_are, step)
         scale = exp(log_scale)
         option = self.curve.at(scale)
         policy = scaled(self.policy, scale)
@@ -241,7 +246,9 @@ def smallest_budgets(
     >>> round(answer.scale, 4), [round(x, 6) for x in answer.reached]
     (1.482, [0.01])
     """
-    goals = (targets,) if isinstance(targets, Target) else tuple(targets)
+    if isinstance(targets, Target):
+        targets = [targets]
+    goals = tuple(targets)
     if not goals:
         remedy = "Add a target, such as an error that one level must reach."
         raise InputError("targets", targets, "at least one target", remedy)
@@ -252,8 +259,8 @@ def smallest_budgets(
         return achieved(option.law, users, target)
 
     curve = choice_curve("", policy, mechanism=model)
-    largest = largest_scale(policy)
-    return _TargetSearch(curve, policy, goals, reach, largest).smallest()
+    search = _TargetSearch(curve, policy, goals, reach, largest_scale(policy))
+    return search.smallest()
 
 
 def answer_targets(
@@ -264,7 +271,7 @@ def answer_targets(
     Targets are about the total error, unweighted, whatever the question's objective weighs; of one
     answer also about a level or about what is detected. Asked again, they are of one round.
     """
-    reporting, total = part.in_round(kind.total(part, planned))
+    reporting, total = _in_round(kind, part, planned)
     answers = []
     for target in part.asked.targets:
         if not target.of_all and not part.asked.draws_one:
@@ -304,10 +311,14 @@ def answer_targets(
     return tuple(answers)
 
 
+def _in_round(kind: AnyKind, part: AnyPart, option: Option) -> tuple[AnyPart, Option]:
+    """An option with its total error, of those who report in a round."""
+    return part.in_round(kind.total(part, option))
+
+
 def _reached(kind: AnyKind, part: AnyPart, option: Option, target: Target) -> float:
     """What an option reaches for a target, in a round."""
-    total_in_all = kind.total(part, option)
-    reporting, total = part.in_round(total_in_all)
+    reporting, total = _in_round(kind, part, option)
     if target.of_all:
         squared_error = total.sampled(reporting.fraction)
         return sqrt(squared_error / part.everybody)
@@ -332,12 +343,14 @@ def _smallest(
     if cap:
         largest = min(largest, MAX_EPSILON / cap)
     reach = partial(_reached, kind, part)
-    answer = _TargetSearch(curve, policy, (target,), reach, largest).smallest()
-    reporting, total = part.in_round(kind.total(part, answer.option))
+    search = _TargetSearch(curve, policy, (target,), reach, largest)
+    answer = search.smallest()
+    reporting, total = _in_round(kind, part, answer.option)
     # Parts of the squared error that no budget lowers, per person of the survey.
     sampling = 0.0
     if target.of_all:
-        sampling = total.errors.spread * (1 / reporting.fraction - 1) / part.everybody
+        missed = total.errors.spread * (1 / reporting.fraction - 1)
+        sampling = missed / part.everybody
     truncation = total.errors.bias / part.everybody
     return replace(answer, sampling=sqrt(sampling), truncation=sqrt(truncation))
 

@@ -82,7 +82,8 @@ def relaxations(
         # Where nothing says that a budget matters, a saving below the tolerance may be none.
         if certified.shadow_prices is not None or saving > ROUGH:
             relaxed.append(Relaxation(level, RELAX_BY, saving, factor))
-    return tuple(sorted(relaxed, key=lambda relaxation: -relaxation.saving))
+    relaxed.sort(key=lambda relaxation: -relaxation.saving)
+    return tuple(relaxed)
 
 
 def _worth_trying(now: Option) -> NDArray[np.intp]:
@@ -134,8 +135,8 @@ class Frontier(WithDataFrame):
     def columns(self) -> Columns:
         """One row a scale; errors as shares of the users."""
         columns = {"scale": self.scale, "total_error": self.total_error}
-        for name, errors in zip(self.names, self.level_errors.T, strict=True):
-            columns[f"error of {name}"] = errors
+        for i, name in enumerate(self.names):
+            columns[f"error of {name}"] = self.level_errors[:, i]
         return columns
 
 
@@ -172,7 +173,8 @@ def frontier(
     whole_number("users", users)
     chosen = usual_scales(policy)
     if scales is not None:
-        chosen = np.sort(positive_numbers("scales", scales, largest_scale(policy)))
+        most = largest_scale(policy)
+        chosen = np.sort(positive_numbers("scales", scales, most))
     curve = choice_curve("", policy, objective=objective or TOTAL, mechanism=model)
     return frontier_of(curve, policy.names, chosen, users, users)
 
@@ -231,8 +233,9 @@ def frontier_of(  # noqa: PLR0913 - the curve, its points, and its people
 
 def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
     """Scales from a quarter to four times the budgets, evenly spaced in their logarithm."""
-    top = min(4.0, largest_scale(policy))
-    return np.geomspace(min(0.25, top / 16), top, points)
+    largest = min(4.0, largest_scale(policy))
+    smallest = min(0.25, largest / 16)
+    return np.geomspace(smallest, largest, points)
 
 
 def largest_scale(policy: PrivacyPolicy) -> float:

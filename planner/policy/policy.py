@@ -205,6 +205,11 @@ class PrivacyPolicy:
         return self.largest_pairs()
 
     @property
+    def largest_each_way(self) -> Array:
+        """:meth:`largest_pairs` for the answers of each level and against them, ``(2, t)``."""
+        return np.array([self.largest_pairs(), self.largest_pairs(against=True)])
+
+    @property
     def smallest_pair(self) -> float:
         """The smallest budget that the policy demands of any pair, in nats."""
         return float(self.room(np.zeros(self.size)).min())

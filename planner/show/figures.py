@@ -84,7 +84,8 @@ class Chart:
     @property
     def across(self) -> str:
         """The title of the axis of ``x``, and what is left out."""
-        return "; ".join(filter(None, (self.titles[0], self.left_out)))
+        title, _ = self.titles
+        return "; ".join(filter(None, (title, self.left_out)))
 
 
 def chart(plan: object) -> Figure:
@@ -236,12 +237,11 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
 
 def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
     """Expected total error in people against the padding length, and its two parts."""
-    squared = {
-        "total": padding.mse,
-        "too small, as sets are cut": padding.bias2,
-        "noise of the reports": padding.variance,
+    errors = {
+        "total": padding.in_people(padding.mse),
+        "too small, as sets are cut": padding.in_people(padding.bias2),
+        "noise of the reports": padding.in_people(padding.variance),
     }
-    errors = {name: padding.in_people(errors) for name, errors in squared.items()}
     lines = _lines(padding.lengths, errors)
     marks = [_upright("the best length", padding.length, lines, GREY)]
     # Beyond the lengths of the curve there is no error to read off.
@@ -330,7 +330,8 @@ def decoys_figure(plan: SamplingPlan) -> Chart:
         # One point a level, that of its first value: more would hide each other.
         decoy = [decoys[first]]
         loss = mechanism.losses_with(decoy)
-        lines.append(Line(repr(level.name), decoy, loss, colour, ""))
+        point = Line(repr(level.name), decoy, loss, colour, "")
+        lines.append(point)
         first += len(level.yes_counts)
     titles = "chance of a decoy, of each value", "loss in round two, nats"
     left_out = _of(levels, plan.question.levels)
@@ -368,7 +369,8 @@ def ordered_figure(
         Line(where, between, halves, RED, marked=True),
     ]
     if truth is not None:
-        lines.append(Line("true", answers, np.asarray(truth), ORANGE, ""))
+        points = Line("true", answers, np.asarray(truth), ORANGE, "")
+        lines.append(points)
     titles = ("answer, the lowest first", "people up to the answer")
     return Chart(lines, titles, percent=True)
 
@@ -465,7 +467,8 @@ def distribution_figure(
     # Both ends are sure: nobody is below the lower one, and everybody up to the upper one.
     columns = {}
     for name in ("processed", "joint_lower", "joint_upper"):
-        columns[name] = np.concatenate([[0.0], rows[name], [everybody]])
+        from_nobody = np.append(0.0, rows[name])
+        columns[name] = np.append(from_nobody, everybody)
     said = "consistent; the band holds all of it"
     limits = (columns["joint_lower"], columns["joint_upper"])
     consistent = Line(said, ends, columns["processed"], limits=limits)
@@ -499,7 +502,9 @@ def _lines(x: Any, values: Mapping[str, ArrayLike]) -> list[Line]:
     colours = cycle(CYCLE)
     dashes = cycle(DASHES)
     for name, y in values.items():
-        lines.append(Line(name, x, _positive(y), next(colours), next(dashes)))
+        shown = _positive(y)
+        line = Line(name, x, shown, next(colours), next(dashes))
+        lines.append(line)
     return lines
 
 

@@ -313,7 +313,7 @@ def unused_sentence(plan: QuestionPlan) -> str:
         return ""
     policy = plan.deployed.policy
     used = plan.realised
-    spent = np.array([policy.largest_pairs(), policy.largest_pairs(against=True)])
+    spent = policy.largest_each_way
     is_unused = (used < 0.99 * spent).any(axis=0) & (used > 0).all(axis=0)
     unused = []
     for i in np.flatnonzero(is_unused):

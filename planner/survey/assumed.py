@@ -108,12 +108,11 @@ class HistogramPreferences(Description):
                 "Each share has a lower and an upper edge, shared with its neighbours."
             )
             raise InputError("number of edges", len(self.edges), allowed, remedy)
-        for i in np.flatnonzero(np.diff(self.edges) <= 0)[:1]:
-            remedy = "Sort the edges, and leave out repeated ones."
-            error = InputError(
-                "edge", self.edges[i + 1], f"above {self.edges[i]!r}", remedy
-            )
-            raise at("edges", int(i) + 1, error=error)
+        for number, (before, edge) in enumerate(pairwise(self.edges), start=1):
+            if edge <= before:
+                remedy = "Sort the edges, and leave out repeated ones."
+                error = InputError("edge", edge, f"above {before!r}", remedy)
+                raise at("edges", number, error=error)
         return self
 
     @property
@@ -125,9 +124,9 @@ class HistogramPreferences(Description):
     def _above(self) -> Array:
         """Share of the people above each edge."""
         # Summed from the top, so that the last edge has exactly 0 above it.
-        # Shares or numbers of people serve alike, as the whole is divided out in the
-        # next line.
-        above = np.cumsum([0.0, *self.shares[::-1]])[::-1]
+        from_the_top = np.cumsum([0.0, *self.shares[::-1]])
+        # Shares or numbers of people serve alike, as the whole is divided out.
+        above = from_the_top[::-1]
         return above / above[0]
 
     def answer_rate(self, epsilon: ArrayLike) -> Array:
@@ -224,11 +223,12 @@ def read_preferences(
     [1.5, 3.0]
     """
     # Read like the answers to a question for a number, whose range alone matters here.
-    budgets = Number.of_range(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
+    way = Number.of_range(0.0, _MOST_TOLERATED, yes_no=False, points=2, epsilon=1.0)
     names: tuple[str, ...] = ()
     if column:
         names = (column,)
-    file = AnswerFile(path, [AnswerColumn("", budgets, names)])
+    answer_column = AnswerColumn("", way, names)
+    file = AnswerFile(path, [answer_column])
     numbers = list[float]()
     without = 0
     for number in file.given():
@@ -378,7 +378,8 @@ class SumsBySize:
         """The sums for so many members in sets of each size."""
         # Sums from each size up, so that those of longer sets are one look-up.
         powers = members / size ** np.arange(3)[:, None]
-        longer = np.cumsum(powers[:, ::-1], axis=1)[:, ::-1]
+        largest_first = np.cumsum(powers[:, ::-1], axis=1)
+        longer = largest_first[:, ::-1]
         nothing = np.zeros((3, 1))
         return cls(size, np.hstack([longer, nothing]))
 
@@ -415,4 +416,5 @@ def size_limits(length: int, largest: int) -> list[int]:
     if largest - length <= _MOST_LIMITS:
         return list(range(length, largest + 1))
     steps = np.geomspace(1, largest - length + 1, _MOST_LIMITS + 1) - 1
-    return [int(size) for size in length + np.unique(steps.round())]
+    sizes = length + np.unique(steps.round())
+    return [int(size) for size in sizes]

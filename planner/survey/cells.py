@@ -221,7 +221,8 @@ class ColumnReader(dict[Cell, Code]):
                 raise FileError(self.table.path, reason, "Group rare answers.")
         free = [*islice(vacant_places(levels, used), len(labels))]
         if len(labels) > len(free):
-            names = ", ".join(map(repr, islice(labels.values(), 5)))
+            first = [repr(label) for label in islice(labels.values(), 5)]
+            names = ", ".join(first)
             if len(labels) > 5:
                 names += ", ..."
             reason = (
@@ -240,8 +241,8 @@ class ColumnReader(dict[Cell, Code]):
     def _texts(self) -> Iterator[str]:
         """The texts of all cells that name an item each, every different cell once."""
         (column_index,) = self.places
-        cells = dict.fromkeys(row[column_index] for _, row in self.table.rows())
-        for cell in cells:
+        cells = (row[column_index] for _, row in self.table.rows())
+        for cell in dict.fromkeys(cells):  # each once
             text = self._meant(cell, 0)
             if text and folded(text) not in self.missing:
                 yield from self.asked.texts(text)
@@ -309,7 +310,8 @@ class ColumnReader(dict[Cell, Code]):
         """Whether it names items, of which there are too many then."""
         if not isinstance(self.asked, OneOfSet):
             return False
-        return all(self.asked.find(item) is not None for item in self.asked.texts(text))
+        numbers = map(self.asked.find, self.asked.texts(text))
+        return all(number is not None for number in numbers)
 
     def _remedy(self, text: str) -> str:
         if _DATE.fullmatch(text.lower()):

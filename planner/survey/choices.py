@@ -88,11 +88,13 @@ class Categorical(Levelled):
     def _check(self) -> None:
         # Shares of people with an answer of a level; of sets these may sum to more.
         priors = [level.prior for level in self.levels if level.prior is not None]
-        if len(priors) == len(self.levels) and abs(sum(priors) - 1) > 1e-6:
-            allowed = f"of sum 1, not {sum(priors):g}"
-            raise InputError(
-                "prior", priors, allowed, "Everybody has exactly one answer."
-            )
+        if len(priors) < len(self.levels):
+            return
+        total = sum(priors)
+        if abs(total - 1) > 1e-6:
+            allowed = f"of sum 1, not {total:g}"
+            remedy = "Everybody has exactly one answer."
+            raise InputError("prior", priors, allowed, remedy)
 
 
 _LENGTH = "Leave it out to have the best one computed."
@@ -144,7 +146,9 @@ class ItemSet(Levelled):
     @property
     def cap(self) -> float | None:
         """Budget of any two sets, in nats; None for the smallest pair budget."""
-        return None if self.sets is None else self.sets.cap
+        if self.sets is None:
+            return None
+        return self.sets.cap
 
 
 class Sampling(Description):

@@ -154,7 +154,7 @@ def _ends(names: Sequence[str], asked: WayOfAsking) -> Sequence[str]:
         # either.
         if not all(name.startswith(beginning) for name in names):
             break
-        ends = [name[separator.end() :].strip(" ]") for name in names]
+        ends = [name.removeprefix(beginning).strip(" ]") for name in names]
         numbered = all(map(_BARE_NUMBER.fullmatch, ends))
         if numbered and not asked.levels.named:
             continue  # they may count from 1; the items of levels without a list, from 0

@@ -48,7 +48,8 @@ def kinds_of_cells(budgets: Sequence[Sequence[float]]) -> Kinds | None:
     pairs = pair_budgets(budgets)
     # Of a cell the smallest budget against any other: what the rule min would give it.
     smallest = pairs.min(axis=1)
-    if np.array_equal(pairs, _without_diagonal(np.minimum.outer(smallest, smallest))):
+    by_rule_min = _without_diagonal(np.minimum.outer(smallest, smallest))
+    if np.array_equal(pairs, by_rule_min):
         return None
     # Being alike is an equivalence: one cell of a kind stands for all.
     kinds: list[list[int]] = []
@@ -71,7 +72,8 @@ def kinds_of_cells(budgets: Sequence[Sequence[float]]) -> Kinds | None:
             # The last of a kind is another cell than the first, where it has two.
             between[i, j] = pairs[first, other[-1]]
         if len(kind) == 1:  # no pair: what its answer may lose against any other
-            between[i, i] = np.delete(pairs[first], first).max()
+            others = np.delete(pairs[first], first)
+            between[i, i] = others.max()
     return Kinds(tuple(map(tuple, kinds)), between)
 
 

@@ -108,8 +108,9 @@ class Joint(Categorical):
         if self.parts[0].rule == DEFAULT_RULE:
             kinds = kinds_of_cells([_budgets_of_answers(part) for part in self.parts])
         if kinds is not None:
+            matrix = kinds.budgets.tolist()
             self.__dict__["levels"] = self._levels_of_kinds(kinds)
-            self.__dict__["rule"] = tuple(map(tuple, kinds.budgets.tolist()))
+            self.__dict__["rule"] = tuple(map(tuple, matrix))
             return
         levels_of_parts = [part.levels for part in self.parts]
         combinations = product(*levels_of_parts)
@@ -187,7 +188,8 @@ class Joint(Categorical):
         """The question's own columns where it states them, else those of its parts, joined."""
         column = super().answer_column
         # One column a part, unless its own columns are the cells, ticked.
-        if not self.parts or (self.columns and len(self.columns) != len(self.parts)):
+        columns = len(self.columns) or len(self.parts)
+        if not self.parts or columns != len(self.parts):
             return column
         parts = [part.answer_column for part in self.parts]
         missing = list[str]()

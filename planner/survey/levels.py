@@ -141,13 +141,15 @@ class Target(Description):
             )
             allowed = "exactly one of the three"
             raise InputError("(error, detect, difference)", given, allowed, remedy)
-        for key, value in (("between", self.between), ("from", self.from_share)):
+        needed = {"between": self.between, "from": self.from_share}
+        for key, value in needed.items():
             if (value is None) != (self.difference is None):
                 allowed = "given with a difference, and with no other target"
                 remedy = 'Write { difference = 0.05, between = "region", from = 0.2 }.'
                 raise wrong(value, allowed, remedy, key)
-        if self.difference is not None and self.value + (self.from_share or 0) > 1:
-            allowed = f"at most {1 - (self.from_share or 0):g}, as shares end at 1"
+        start = self.from_share or 0.0
+        if self.difference is not None and start + self.difference > 1:
+            allowed = f"at most {1 - start:g}, as shares end at 1"
             remedy = "Give the smaller of the two shares as from."
             raise wrong(self.difference, allowed, remedy, "difference")
         return self
@@ -269,15 +271,15 @@ class NumericDomain:
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
-            object.__setattr__(self, name, arguments.finite(name, getattr(self, name)))
+            bound = arguments.finite(name, getattr(self, name))
+            object.__setattr__(self, name, bound)
         if not self.lower < self.upper:
             remedy = "Swap the bounds, or widen the domain."
-            raise InputError(
-                "lower", self.lower, f"below upper, which is {self.upper!r}", remedy
-            )
+            allowed = f"below upper, which is {self.upper!r}"
+            raise InputError("lower", self.lower, allowed, remedy)
         width = self.upper - self.lower
-        bound = max(-self.lower, self.upper)
-        if not width >= _LEAST_WIDTH or bound > _LARGEST_BOUND:
+        farthest = max(-self.lower, self.upper)
+        if not width >= _LEAST_WIDTH or farthest > _LARGEST_BOUND:
             allowed = f"at least {_LEAST_WIDTH:g} apart from lower, both below {_LARGEST_BOUND:g}"
             raise InputError("upper", self.upper, allowed, "Measure in another unit.")
 

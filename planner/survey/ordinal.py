@@ -126,11 +126,11 @@ class Ordinal(Levelled):
             raise wrong(self.order, allowed, remedy, "order")
         self._check_scores(len(answers) - (self.no_answer is not None))
         judged = self.judged
-        important = False
+        largest = 0.0
         for level in self.levels:
             if not set(level.items).isdisjoint(judged):
-                important = important or bool(level.importance)
-        if not important:
+                largest = max(largest, level.importance)
+        if not largest:
             remedy = (
                 "The share up to the highest answer is known; "
                 "give a lower one some importance."
@@ -156,15 +156,15 @@ class Ordinal(Levelled):
 
     def _check_scores(self, answers: int) -> None:
         remedy = "Give a score for each answer, in their order."
-        if self.scores and (len(self.scores) != answers or len(set(self.scores)) == 1):
+        alike = len(set(self.scores)) == 1
+        if self.scores and (alike or len(self.scores) != answers):
             allowed = f"{answers} finite numbers, two of them different"
             raise wrong(self.scores, allowed, remedy, "scores")
         if not self.of_mean:
             return
         if not self.scores:
-            raise InputError(
-                "scores", (), f"given for wanted = {self.wanted!r}", remedy
-            )
+            allowed = f"given for wanted = {self.wanted!r}"
+            raise InputError("scores", (), allowed, remedy)
         for i, level in enumerate(self.levels):
             if level.importance != 1:
                 remedy = (

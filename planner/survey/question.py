@@ -193,7 +193,9 @@ class Levelled(BaseQuestion):
             epsilons = [level.epsilon for level in self.levels]
             matrix = []
             for i, row in enumerate(self.rule):
-                cells = [_usual(cell, epsilons, i, j) for j, cell in enumerate(row)]
+                cells = []
+                for j, cell in enumerate(row):
+                    cells.append(_usual(cell, epsilons, i, j))
                 matrix.append(tuple(cells))
             self.__dict__["rule"] = tuple(matrix)
         for i, level in enumerate(self.levels):
@@ -234,9 +236,8 @@ class Levelled(BaseQuestion):
     def plain_levels(self) -> Levels:
         """The levels as laws have them."""
         # The policy has their number, and the survey their names.
-        return replace(
-            self.policy.plain(), items=tuple(level.items for level in self.levels)
-        )
+        names = tuple(level.items for level in self.levels)
+        return replace(self.policy.plain(), items=names)
 
     @cached_property
     def way_of_asking(self) -> WayOfAsking:
@@ -272,9 +273,8 @@ class Levelled(BaseQuestion):
             remedy = (
                 "It keeps the worst answer's error small, whoever has which answer."
             )
-            raise InputError(
-                "prior", priors, 'left out with criterion = "minimax"', remedy
-            )
+            allowed = 'left out with criterion = "minimax"'
+            raise InputError("prior", priors, allowed, remedy)
         if not any(importance):
             allowed = "above 0 for one level or more"
             remedy = "Raise those of levels that matter."
@@ -310,4 +310,6 @@ def _usual(cell: float | None, epsilons: list[float], i: int, j: int) -> float:
         return cell
     # The policy says it if the matrix has more rows than there are levels.
     last = len(epsilons) - 1
-    return min(epsilons[min(i, last)], epsilons[min(j, last)])
+    row = min(i, last)
+    column = min(j, last)
+    return min(epsilons[row], epsilons[column])

@@ -79,7 +79,8 @@ def sheet_rows(path: Path, sheet: str | None = None, skipped: int = 0) -> Number
         raise FileError(path, "is not a spreadsheet", "Is it text? Name it .csv then.")
     width = 0
     with _damage(path):
-        for number, row in enumerate(islice(rows(path, sheet), skipped, None), 1):
+        read = islice(rows(path, sheet), skipped, None)
+        for number, row in enumerate(read, skipped + 1):
             cells = [cell_text(value) for value in row]
             # A cell that has a colour and nothing in it is a cell, too: rows would be
             # as wide as their formatting.
@@ -88,7 +89,7 @@ def sheet_rows(path: Path, sheet: str | None = None, skipped: int = 0) -> Number
             width = width or len(cells)
             if cells:
                 cells += [""] * (width - len(cells))
-            yield skipped + number, cells
+            yield number, cells
 
 
 def _require_no_entities(path: Path, packed: ZipFile) -> None:

@@ -249,13 +249,16 @@ class AnswerTable:
         # One row more than there are answers shows that rows are people.
         rows = [row for _, row in islice(self._readable_rows(), answers + 1)]
         cells = {folded(row[answer_column]) for row in rows}
-        if len(rows) < 2 or len(cells) < len(rows) or len(rows) > answers:
+        repeated = len(cells) < len(rows)
+        if repeated or not 2 <= len(rows) <= answers:
             return
         for count in counts:
             numbers = [row[count].strip() for row in rows]
+            if not all(map(str.isdecimal, numbers)):
+                continue
             # Numbers that add up to no more than the rows are another column, which
             # happens to be called n.
-            if all(map(str.isdecimal, numbers)) and sum(map(int, numbers)) > len(rows):
+            if sum(map(int, numbers)) > len(rows):
                 title = self.header[count]
                 reason = (
                     f"has every answer once, beside {title!r}: a table of frequencies"

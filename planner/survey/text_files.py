@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -117,7 +118,8 @@ class _Transactions:
             if not line:
                 yield number, []
                 continue
-            items = list(filter(None, map(str.strip, line.split(self._separator))))
+            cells = map(str.strip, line.split(self._separator))
+            items = list(filter(None, cells))
             if first_item:
                 yield number, ["".join(items[:1])]
             elif as_lists:
@@ -269,9 +271,10 @@ def _fit(sample: Sequence[str], mark: str, column_names: Sequence[str]) -> _Fit:
 
 def _quote(sample: Sequence[str], mark: str) -> str:
     """What stands around cells: a single quote where it stands around every title."""
-    first = next(filter(None, map(str.strip, sample)), "")
-    for title in map(str.strip, first.split(mark)):
-        if len(title) < 2 or not (title[0] == title[-1] == "'"):
+    header = next(filter(str.strip, sample), "").strip()
+    quoted = re.compile("'.*'", re.DOTALL)
+    for title in header.split(mark):
+        if not quoted.fullmatch(title.strip()):
             return '"'
     return "'"
 

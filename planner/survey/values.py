@@ -220,7 +220,8 @@ class NumberGroup:
     @property
     def values(self) -> tuple[str, ...]:
         """The group's numbers as text, as reports carry them."""
-        return tuple(map(str, range(self.lower, self.upper + 1, self.step)))
+        numbers = range(self.lower, self.upper + 1, self.step)
+        return tuple(map(str, numbers))
 
     def table(self) -> dict[str, object]:
         """The group as a survey file has it."""
@@ -307,15 +308,14 @@ def _number_group(name: str, values: dict[str, object] | NumberGroup) -> NumberG
     if type(step) is not int or step < 1:
         allowed = "a whole number of at least 1"
         raise InputError(f"{argument}.step", step, allowed, "Leave it out for 1.")
-    numbers = NumberGroup(
-        cast("int", values["lower"]), cast("int", values["upper"]), step
-    )
-    if not 2 <= len(range(numbers.lower, numbers.upper + 1, step)) <= MOST_GROUPS:
+    lower = cast("int", values["lower"])
+    upper = cast("int", values["upper"])
+    numbers = range(lower, upper + 1, step)
+    if not 2 <= len(numbers) <= MOST_GROUPS:
         allowed = f"2 to {MOST_GROUPS} numbers from lower to upper"
-        raise InputError(
-            argument, values, allowed, "Widen the range, or give a larger step."
-        )
-    return numbers
+        remedy = "Widen the range, or give a larger step."
+        raise InputError(argument, values, allowed, remedy)
+    return NumberGroup(lower, upper, step)
 
 
 def _written_groups(groups: tuple[tuple[str, GroupValues], ...]) -> dict[str, object]:
@@ -335,7 +335,8 @@ def read_parts(value: object, info: ValidationInfo) -> tuple[tuple[str, float], 
     rows = _table(value, name, "a table of numbers", remedy)
     parts = tuple((group, read_number(part)) for group, part in rows)
     numbers = [part for _, part in parts]
-    if not any(numbers) or min(numbers) < 0 or not all(map(math.isfinite, numbers)):
+    right = any(numbers) and min(numbers) >= 0
+    if not right or not all(map(math.isfinite, numbers)):
         raise InputError(name, numbers, "not negative, finite, and not all 0", remedy)
     return parts
 

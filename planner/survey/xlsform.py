@@ -201,7 +201,9 @@ def _question_text(question: Document) -> str:
 
 def _with_comments(table: Document, numeric: bool = False) -> str:
     """A table with a comment beside every blank."""
-    comments = _OPEN | {"epsilon": _BUDGET_OF_NUMBER} if numeric else _OPEN
+    comments = dict(_OPEN)
+    if numeric:
+        comments["epsilon"] = _BUDGET_OF_NUMBER
     text = tomli_w.dumps(table)
     return _BLANK_KEY.sub(lambda blank: f"{blank[0]}  # {comments[blank[1]]}", text)
 
@@ -217,8 +219,9 @@ def _rows(
     Of a column in several languages it is the one in this language, else the first.
     """
     rows = _sheet(path, sheet)
+    not_blank = (cells for _, cells in rows if any(cells))
     try:
-        header = next((cells for _, cells in rows if any(cells)), [])
+        header = next(not_blank, [])
     except FileError as error:
         if needed or f"has no sheet {sheet!r}" not in error.reason:
             raise
@@ -265,7 +268,8 @@ def _title(cell: str, language: str) -> tuple[str, int]:
     SurveyCTO writes ``label:english``. 2: it is the language asked for; 1: none is named, which is
     the form's usual one; 0: another.
     """
-    name, _, suffix = folded(cell).replace("::", ":").partition(":")
+    words = folded(cell).replace("::", ":")
+    name, _, suffix = words.partition(":")
     title = name.strip().replace(" ", "_")
     if not suffix:
         return title, 1
@@ -276,7 +280,8 @@ def _title(cell: str, language: str) -> tuple[str, int]:
 
 def _language_names(language: str) -> set[str]:
     """``English (en)`` is called English, and en."""
-    return {name.strip() for name in re.split(r"[()]", folded(language))} - {""}
+    names = re.split(r"[()]", folded(language))
+    return set(filter(None, map(str.strip, names)))
 
 
 def _list_name(row: FormRow) -> str:
@@ -334,7 +339,8 @@ def _question(
             question["missing"] = ["", *bounds.codes]
         return question
     # A table beside the form lists them, which is no part of the workbook.
-    if _FROM_FILE.match(kind) or _SEARCH.search(row.get("appearance", "")):
+    searched = _SEARCH.search(row.get("appearance", ""))
+    if searched or _FROM_FILE.match(kind):
         raise _Unfit("its choices are in a file of their own")
     select = _SELECT.fullmatch(kind)
     if select is None:

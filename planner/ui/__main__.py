@@ -48,7 +48,8 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     if not ip_address(address).is_loopback:
         names["server.allowedHosts"] = ["*"]
     entry = resources.files("planner.ui") / "entry.py"
-    sys.argv = ["streamlit", "run", str(entry), *_flags(SETTINGS | here | names)]
+    flags = _flags(SETTINGS | here | names)
+    sys.argv = ["streamlit", "run", str(entry), *flags]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
     _prepare()

@@ -20,6 +20,7 @@ from planner.survey.description import Mistake, Where
 from planner.survey.numeric import DISTRIBUTION, OF_A_MEAN
 from planner.survey.question import BaseQuestion
 from planner.survey.questions import QUESTIONS
+from planner.survey.rows import counted
 from planner.survey.survey import Survey
 from planner.survey.values import split, text_of
 from planner.ui.typed import read_known
@@ -193,7 +194,9 @@ def kind_of(question: Document) -> str:
     # mistake is named.
     if kind not in QUESTIONS:
         kind = "categorical"
-    return ANCHOR if kind == "categorical" and "anchor" in question else kind
+    if kind == "categorical" and "anchor" in question:
+        return ANCHOR
+    return kind
 
 
 def described_by(question: Document) -> type[BaseQuestion]:
@@ -404,7 +407,8 @@ def sentence_of(mistake: Mistake, *, at_its_field: bool = False) -> str:
         key = names[-1]
     # The survey's cells are listed with their table, those of a question without the
     # word question before them.
-    cell = CELLS.get(".".join(names)) or CELLS.get(".".join(names[1:]))
+    path = ".".join(names)
+    cell = CELLS.get(path) or CELLS.get(path.removeprefix("question."))
     where_said = error.place
     if at_its_field:
         where_said = ()
@@ -452,8 +456,8 @@ def sentences_of(mistakes: Sequence[Mistake]) -> list[str]:
     for group in alike(mistakes):
         sentence = sentence_of(group[0])
         if len(group) > 1:
-            rows = f"{len(group) - 1} other row{'s' * (len(group) > 2)}"
-            sentence = f"{sentence.rstrip('.')}. So it is in {rows}."
+            others = counted(len(group) - 1, "other row")
+            sentence = f"{sentence.rstrip('.')}. So it is in {others}."
         sentences.append(sentence)
     return sentences
 
@@ -473,7 +477,8 @@ def texts_of(rows: Sequence[Document]) -> list[FieldRow]:
     """The rows of a table of levels as they are shown, blank cells included."""
     shown = []
     for row in rows:
-        shown.append({key: text_of(row.get(key), key) for key in TABLE_COLUMNS})
+        texts = {key: text_of(row.get(key), key) for key in TABLE_COLUMNS}
+        shown.append(texts)
     return shown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -62,14 +63,15 @@ def bar() -> None:
     # Callbacks have run by now. Their change is a step of its own, and the buttons
     # below must know of it.
     here.note()
+    button = partial(st.button, type="tertiary")
     with st.container(key="bar", horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{_PRODUCT}**", width="stretch")
         if here.last is not None:
             name = plain(here.last["survey"].get("name", ""))
             take = partial(here.replace, here.last)
-            st.button("Last survey", help=name, on_click=take, type="tertiary")
+            button("Last survey", help=name, on_click=take)
         begin = partial(here.replace, new_document())
-        st.button("New survey", on_click=begin, type="tertiary")
+        button("New survey", on_click=begin)
         with st.popover("Open", type="tertiary"):
             opening()
         # It runs the page when it is opened: the file's text is made only then.
@@ -77,8 +79,8 @@ def bar() -> None:
         if saving.open:
             with saving:
                 _saving()
-        st.button("Undo", on_click=here.undo, disabled=not here.past, type="tertiary")
-        st.button("Redo", on_click=here.redo, disabled=not here.future, type="tertiary")
+        button("Undo", on_click=here.undo, disabled=not here.past)
+        button("Redo", on_click=here.redo, disabled=not here.future)
 
 
 def _saving() -> None:
@@ -107,9 +109,10 @@ def _saving() -> None:
 
 def _next(pages: list[StreamlitPage], shown: StreamlitPage) -> None:
     """The way on, in the order in which a survey is made."""
-    number = next(k for k, page in enumerate(pages) if page.title == shown.title)
-    if number + 1 < len(pages) and pages[number + 1].title != PAGES["glossary"][0]:
-        st.page_link(pages[number + 1], label=f"Next: {pages[number + 1].title}")
+    *in_order, _glossary = pages  # where nothing is made
+    for page, following in pairwise(in_order):
+        if page.title == shown.title:
+            st.page_link(following, label=f"Next: {following.title}")
 
 
 def _keep() -> None:
@@ -137,12 +140,14 @@ def _pasted() -> None:
     take_paste = import_module("planner.ui.views.levels").take_paste
     pasted = st.session_state["page"].pasted
     # A browser may send anything in place of text.
-    take_paste(session(), str(pasted.get("text")), str(pasted.get("field")))
+    text = str(pasted.get("text"))
+    take_paste(session(), text, str(pasted.get("field")))
 
 
 def _recall() -> None:
     kept = st.session_state["page"].kept
-    session().recall(str(kept.get("steps")), str(kept.get("last")))
+    steps = str(kept.get("steps"))
+    session().recall(steps, str(kept.get("last")))
 
 
 def show_page(name: str) -> None:

@@ -181,8 +181,10 @@ def draw(figure: Figure) -> None:
 
 def facts(block: Facts) -> None:
     """The figures that decide, side by side, with what each means."""
-    for column, fact in zip(st.columns(len(block.facts)), block.facts, strict=True):
-        column.metric(plain(fact.name), plain(fact.value), help=plain(fact.why) or None)
+    columns = st.columns(len(block.facts))
+    for column, fact in zip(columns, block.facts, strict=True):
+        why = plain(fact.why) or None
+        column.metric(plain(fact.name), plain(fact.value), help=why)
         if fact.meaning:
             column.caption(plain(fact.meaning))
 
@@ -190,8 +192,9 @@ def facts(block: Facts) -> None:
 def dots(share: float) -> None:
     """A hundred people, of whom this share stands out."""
     shown = round(100 * share)
-    body = "<i class=on></i>" * shown + "<i></i>" * (100 - shown)
-    st.html(f"<div class=dots>{body}</div>")
+    standing_out = "<i class=on></i>" * shown
+    others = "<i></i>" * (100 - shown)
+    st.html(f"<div class=dots>{standing_out}{others}</div>")
 
 
 def people_beside(shown: int | None, text: str) -> None:
@@ -218,8 +221,9 @@ def table(columns: Sequence[Column], accent: int | None = None) -> None:
 
     A plain table is drawn with the page, can be selected, copied and read aloud, and has bars.
     """
-    if len(columns[0].cells) > _MOST_PLAIN:
+    rows = len(columns[0].cells)
+    if rows > _MOST_PLAIN:
         cells = {column.heading: list(column.cells) for column in columns}
         st.dataframe(cells, hide_index=True)
-    elif columns[0].cells:
+    elif rows:
         st.html(table_html(columns, accent))

@@ -128,10 +128,12 @@ class Session:
 
     def steps(self) -> str:
         """The document and what Undo goes to, for the browser; it comes back in :meth:`recall`."""
-        kept = [*self.past[-_MOST_KEPT:], json.dumps(self.document)]
         # Where nothing can be undone, nothing is kept: a browser that only looked
         # stores no survey.
-        return word_of(*map(json.loads, kept)) if self.past else ""
+        if not self.past:
+            return ""
+        past = map(json.loads, self.past[-_MOST_KEPT:])
+        return word_of(*past, self.document)
 
     def recall(self, steps: str, last: str) -> None:
         """What the browser kept: the steps to this document, and the last survey; or not."""
@@ -188,8 +190,10 @@ def session() -> Session:
 
 
 def _started() -> Session:
-    asked = st.query_params.get("example", "")
-    new = Session(example_document(asked if asked in EXAMPLES else FIRST_EXAMPLE))
+    example = st.query_params.get("example", "")
+    if example not in EXAMPLES:
+        example = FIRST_EXAMPLE
+    new = Session(example_document(example))
     new.word_at_start = word_of(new.document)
     # A cookie comes with the first request. The browser's store would come a run later,
     # when the introduction had already flashed up.

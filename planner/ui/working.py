@@ -142,12 +142,13 @@ def _question_of(error: InputError) -> Where:
 
 def planned_alone(survey: SurveyPlan, plan: QuestionPlan) -> QuestionPlan:
     """A question as it would be planned with all of its budgets, of all people."""
-    asked = plan.part.asked
-    if plan.part.share == 1 and plan.part.fraction == 1:  # it is alone already
+    beside = plan.part
+    if beside.share == 1 and beside.fraction == 1:  # it is alone already
         return plan
     # Beside the question's own figures this shows what it pays for being asked with the
     # others.
-    part = part_of(asked, plan.part.everybody, survey.ledger, groups=plan.part.groups)
+    people = beside.everybody
+    part = part_of(beside.asked, people, survey.ledger, groups=beside.groups)
     return remembered(("alone", part), lambda: plan_question(part))
 
 

@@ -55,6 +55,10 @@ MAX_WORKER_BYTES = 2**30
 MAX_CELL_BYTES = 256
 
 
+Stamp = tuple[int, int]
+"""Size and time of change (nanoseconds) of a file, which tell whether it was touched since."""
+
+
 class ActiveCounter:
     """Counts reports that begin with a byte: 1 before one of the law, 0 before blanks.
 
@@ -116,7 +120,7 @@ class CountedFile:
     """
 
     path: Path
-    stamp: tuple[int, int]
+    stamp: Stamp
     file_id: str = ""
     users: int = 0
     repeated: int = 0
@@ -179,7 +183,7 @@ def count_file(
 
 def _count_whole(
     path: Path,
-    stamp: tuple[int, int],
+    stamp: Stamp,
     expected: Expected,
     marks_known: Mapping[bytes, str],
 ) -> FileCount:
@@ -201,7 +205,7 @@ def _count_whole(
 
 
 def _counted(
-    path: Path, stamp: tuple[int, int], batches: Iterable[Batch], expected: Expected
+    path: Path, stamp: Stamp, batches: Iterable[Batch], expected: Expected
 ) -> FileCount:
     """The sums of some batches of a file, by question, round and group."""
     file_id = ""
@@ -227,8 +231,8 @@ def _counted(
     )
 
 
-def stamp_of(path: Path) -> tuple[int, int]:
-    """Size and time of change, which tell whether a file was touched since."""
+def stamp_of(path: Path) -> Stamp:
+    """The stamp of a file as it is now."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 

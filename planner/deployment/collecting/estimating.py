@@ -169,7 +169,8 @@ class _Estimating:
             counted = _rounds(law, sums)
             if not counted:
                 continue
-            rows[name, ""] = _with_too_few(law, law.rows(counted, self.confidence))
+            of_all = law.rows(counted, self.confidence)
+            rows[name, ""] = _with_too_few(law, of_all)
             if name in self.parameters.joint:
                 tables = cross_tables(self.parameters, law, counted[0], self.confidence)
                 for part, of_part in margin_rows(tables).items():
@@ -379,7 +380,8 @@ def _not_by_group(law: CollectedLaw, rows: AnswerRows) -> AnswerRows:
     reason = (
         "not by group: what is promised is of estimates of all people, released once"
     )
-    return replace(rows, notes=[joined(note, reason) for note in rows.notes])
+    notes = [joined(note, reason) for note in rows.notes]
+    return replace(rows, notes=notes)
 
 
 def _with_too_few(law: CollectedLaw, rows: AnswerRows) -> AnswerRows:

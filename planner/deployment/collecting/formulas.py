@@ -188,15 +188,17 @@ def _outcomes(left: str, parameters: Parameters) -> Iterator[tuple[str, str]]:
         return
     within = re.fullmatch(r"(.+)\[(.+)\]", left)
     if within and within[1] in questions:
-        names = outcome_names(questions[within[1]])
-        if within[2] not in names:
-            raise InputError.unknown("model", within[2], names, "Name one of them.")
-        yield within[1], within[2]
+        question, answer = within.groups()
+        names = outcome_names(questions[question])
+        if answer not in names:
+            raise InputError.unknown("model", answer, names, "Name one of them.")
+        yield question, answer
         return
     having = []
     for name, law in questions.items():
         # Rounds have no sums by person and pattern, which a model needs.
-        if law.again is None and len(law.rounds) == 1 and left in outcome_names(law):
+        once = law.again is None and len(law.rounds) == 1
+        if once and left in outcome_names(law):
             having.append(name)
     if len(having) > 1:
         reason = f"{left!r} is an answer of {' and '.join(map(repr, having))}"

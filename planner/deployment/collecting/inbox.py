@@ -387,7 +387,9 @@ class Inbox:
             # A table's key has no NULL: 0 is of no rounds.
             key = (question, number or None)
             sealed[key] = Aggregate(users, np.frombuffer(counts, "<i8"))
-        waiting = {key: counter.sums() for key, counter in self._counters.items()}
+        waiting = {}
+        for key, counting in self._counters.items():
+            waiting[key] = counting.sums()
         return summed([sealed, waiting])
 
     def close(self) -> None:

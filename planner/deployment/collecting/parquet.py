@@ -87,7 +87,8 @@ class ReportWriter:
             f".{self._path.name}.{secrets.token_hex(4)}"
         )
         self._size = size
-        self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
+        digest = bytes.fromhex(parameters)
+        self._hash = pa.array([digest], pa.binary())
         self._groups = groups or {}
         # Random, not a checksum: it is known before the content is, and stays that of
         # all copies.
@@ -229,7 +230,8 @@ def parquet_batches(path: Path, expected: Expected) -> Iterator[Batch]:
 
 def _check_columns(schema: pa.Schema, size: int, expected: Expected) -> None:
     """Refuse other columns than reports of this size, their hash, and groups of the survey."""
-    right = [pa.field("report", pa.binary(size)), pa.field("parameters", _HASHES)]
+    reports = pa.field("report", pa.binary(size))
+    right = [reports, pa.field("parameters", _HASHES)]
     for name in expected.groups:
         if name in schema.names:
             right.append(pa.field(name, GROUPED))
@@ -418,7 +420,8 @@ def _footer_start(file: BufferedIOBase) -> int:
     file.seek(-_TAIL, 2)
     tail = file.read()
     file.seek(0)
-    if file.read(len(_FRAME)) != _FRAME or tail[-len(_FRAME) :] != _FRAME:
+    beginning = file.read(len(_FRAME))
+    if beginning != _FRAME or not tail.endswith(_FRAME):
         raise unfit("the file is no complete Parquet file")
     footer = int.from_bytes(tail[:4], "little")
     start = length - _TAIL - footer

@@ -130,7 +130,8 @@ def open_folders(places: Sequence[Path]) -> list[Path]:
 def _why_not(path: Path) -> str:
     """Why a file holds no reports; empty if it may."""
     # Paths are kept as text in checkpoints and tables, where such a name has no form.
-    if str(path) != str(path).encode(errors="ignore").decode():
+    name = str(path)
+    if name != name.encode(errors="ignore").decode():
         return "has a name that is not UTF-8"
     if path.suffix.lower() not in REPORT_SUFFIXES:
         return f"is none of {_ENDINGS}"
@@ -152,7 +153,9 @@ def place_of(path: str | Path) -> Path:
     >>> place_of("s3://bucket/reports"), place_of("reports")
     (Stored('s3://bucket/reports'), PosixPath('reports'))
     """
-    return Stored(path) if _STORE_ADDRESS.fullmatch(str(path)) else Path(path)
+    if _STORE_ADDRESS.fullmatch(str(path)):
+        return Stored(path)
+    return Path(path)
 
 
 class Stored(PosixPath):

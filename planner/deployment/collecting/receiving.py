@@ -162,7 +162,8 @@ class Receiver:
             # One sync of the disk then serves all requests of the group: with a sync
             # each, no more requests could be answered in a second than the disk can
             # sync.
-            group += [self._queue.get_nowait() for _ in range(self._queue.qsize())]
+            while not self._queue.empty():
+                group.append(self._queue.get_nowait())
             bodies = [lines for lines, _ in group]
             try:
                 writing = loop.run_in_executor(self._disk, self._inbox.add, bodies)
@@ -189,7 +190,8 @@ class Receiver:
         # Browsers say from which page a request comes; other clients say nothing.
         # The scheme is not compared: a proxy may speak TLS for a receiver that hears
         # plain HTTP.
-        is_same_origin = bool(host) and (origin or "").partition("://")[2] == host
+        _, _, host_of_page = (origin or "").partition("://")
+        is_same_origin = bool(host) and host_of_page == host
         if origin is not None and not is_same_origin:
             # A foreign page could make its visitors send reports without asking them.
             if origin not in self._origins:

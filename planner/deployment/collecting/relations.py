@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 
@@ -54,7 +54,8 @@ def margin_rows(tables: Sequence[CrossTable]) -> dict[str, AnswerRows]:
         for axis, name in enumerate(table.names):
             if name in margins:  # as a part of another pair
                 continue
-            margins[name] = _counts(table, list(table.answers[axis]), table.lines[axis])
+            answers = list(table.answers[axis])
+            margins[name] = _counts(table, answers, table.lines[axis])
             if table.in_order[axis]:
                 margins[f"{name}{UP_TO}"] = _up_to(table, axis)
     return margins
@@ -78,7 +79,8 @@ def _up_to(table: CrossTable, axis: int) -> AnswerRows:
 def pair_rows(table: CrossTable) -> tuple[str, AnswerRows]:
     """People of each pair of answers, of whom the question also asked something else."""
     names = _pair_names(table)
-    return " and ".join(table.names), _counts(table, names, np.eye(len(names)))
+    each = np.eye(len(names))
+    return " and ".join(table.names), _counts(table, names, each)
 
 
 def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
@@ -98,8 +100,10 @@ def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
     if direction is not None:
         quantities[GAMMA] = direction.gamma
         p_of[GAMMA] = direction.p_value
-    for name, (i, j) in islice(zip(names, cells, strict=True), _odds_told(table)):
-        quantities[f"{ODDS_RATIO}{name}"] = table.odds_ratio([i], [j])
+    for number in range(_odds_told(table)):
+        i, j = cells[number]
+        name = f"{ODDS_RATIO}{names[number]}"
+        quantities[name] = table.odds_ratio([i], [j])
     p = np.array([p_of.get(name, np.nan) for name in quantities])
     rows = _rows(table, quantities.items())
     yield f"{first} with {second}", rows, p

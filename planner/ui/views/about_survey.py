@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -49,7 +50,7 @@ def _groups(survey: Document) -> None:
         "whoever sees a report sees it, too; results come by group. Values are names, such as "
         "north; south, or whole numbers, such as 18 to 99 or 20 to 90 by 10."
     )
-    rows = [*survey.get("groups", {}).items(), ("", "")]
+    rows = _group_rows(survey)
     for number, (name, values) in enumerate(rows):
         _group(survey, number, name, text_of_group(values))
     message_below(st, ("survey", "groups"))
@@ -68,6 +69,12 @@ def _groups(survey: Document) -> None:
     )
     message_below(people, ("survey", "population"))
     kept(limits, session().document, "survey.limits")
+
+
+def _group_rows(survey: Document) -> list[tuple[str, Any]]:
+    """The names of the groups with their values, and a blank row for another one."""
+    groups: dict[str, Any] = survey.get("groups", {})
+    return [*groups.items(), ("", "")]
 
 
 def _group(survey: Document, number: int, name: str, values: str) -> None:
@@ -90,8 +97,7 @@ def _group(survey: Document, number: int, name: str, values: str) -> None:
 
 
 def _take_group(survey: Document, number: int, key: str, text: str) -> None:
-    rows = [*survey.get("groups", {}).items(), ("", "")]
-    name, values = rows[number]
+    name, values = _group_rows(survey)[number]
     if key == "name":
         name = text
     else:

@@ -207,8 +207,9 @@ def _beliefs(plan: QuestionPlan) -> None:
     prior = st.slider(label, 1, 99, 10, key="prior", bind="query-params", help=meaning)
     every = plan.deployed.policy.names
     names = every[:_MOST_PAIRS]
-    low, high = beliefs_after(plan.leakage[:, :_MOST_PAIRS], prior / 100)
-    drawn = beliefs_figure(names, prior / 100, low, high, len(every))
+    before = prior / 100
+    low, high = beliefs_after(plan.leakage[:, :_MOST_PAIRS], before)
+    drawn = beliefs_figure(names, before, low, high, len(every))
     alt = "Beliefs before a report, and at least and at most after it."
     render.chart(drawn, "beliefs", alt)
     render.table(beliefs_columns(names, low, high))

@@ -87,8 +87,8 @@ def page() -> None:
         with left:
             part, changes = _sliders(survey, plan)
         with st.container(horizontal=True):
-            use = "Use these budgets"
-            st.button(use, on_click=_use, args=(changes,), disabled=not changes)
+            use = partial(_use, changes)
+            st.button("Use these budgets", on_click=use, disabled=not changes)
             st.button("Back to the survey", on_click=_back, disabled=part is plan.part)
             pin = st.button("Pin this")
         if survey.allocation is not None:
@@ -209,11 +209,14 @@ class _Sliders:
         # somebody moves it.
         if step != 1:
             start = round(now, 3)
-        start = min(max(start, ends[0]), ends[1])
-        key = f"x-{change.question}-{change.row}-{label}-{session().revision}"
-        form = "percent" if step < _NATS[0] else None
         least, most = ends
-        value = st.slider(render.plain(label), least, most, start, step, form, key=key)
+        start = min(max(start, least), most)
+        key = f"x-{change.question}-{change.row}-{label}-{session().revision}"
+        form = None
+        if step == _SHARE_STEP:
+            form = "percent"
+        shown = render.plain(label)
+        value = st.slider(shown, least, most, start, step, form, key=key)
         if value == start:
             return now
         if change.key:
@@ -315,9 +318,11 @@ def _settings(plan: QuestionPlan) -> Iterator[tuple[str, str, float, float]]:
 def _chosen(label: str, options: list[str], plan: QuestionPlan) -> str:
     """The option that is chosen, kept for each question."""
     name = f"x-{label}-{plan.question.kind}-{plan.name}"
+    first = options[0]
     if session().typed.get(name) not in options:
-        session().typed.pop(name, None)
-    return str(kept_item(st.selectbox, label, name, options[0], options=options))
+        session().typed[name] = first
+    chosen: str = kept_item(st.selectbox, label, name, first, options=options)
+    return chosen
 
 
 def _charts(plan: QuestionPlan) -> dict[str, Drawings]:

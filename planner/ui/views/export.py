@@ -92,8 +92,10 @@ def _downloads(plan: SurveyPlan, parameters: Parameters) -> None:
         _offer("Survey", f"{stem}.toml", survey_text(plan.survey))
         if plan.spending:
             with render.complaint():  # for planning the next survey
-                after = plan.ledger.after(plan.collection(datetime.now(UTC).date()))
-                _offer("Ledger", f"{stem}-ledger.json", after.model_dump_json(indent=2))
+                today = datetime.now(UTC).date()
+                after = plan.ledger.after(plan.collection(today))
+                text = after.model_dump_json(indent=2)
+                _offer("Ledger", f"{stem}-ledger.json", text)
     spent = bool(plan.ledger.collections)
     with_it = " and the ledger it was planned with" if spent else ""
     st.caption(f"The same in Python, beside the survey's file{with_it}:")

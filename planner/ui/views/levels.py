@@ -60,7 +60,8 @@ def level_table(question: Document, number: int) -> None:
     # The same class for all, whatever the question: the page's style and script look for it.
     with st.container(key="levels"):
         first = _first_shown(len(rows), number)
-        for row in range(first, min(first + _MOST_SHOWN, len(rows) + _BLANK_ROWS)):
+        end = min(first + _MOST_SHOWN, len(rows) + _BLANK_ROWS)
+        for row in range(first, end):
             _row(question, number, row, columns, with_labels=row == first)
     st.caption(
         "A blank row adds a level. Rows of level, budget and answers can be pasted from a "
@@ -112,9 +113,8 @@ def _row(
         widths.append(_WIDTHS.get(key, _USUAL_WIDTH))
         if key == "epsilon":
             widths.append(_MEANING_WIDTH)
-    slots = iter(
-        st.columns([*widths, _REMOVE_WIDTH], gap="small", vertical_alignment="bottom")
-    )
+    widths.append(_REMOVE_WIDTH)
+    slots = iter(st.columns(widths, gap="small", vertical_alignment="bottom"))
     for key in columns:
         _cell(next(slots), question, number, row, key, texts[key], with_labels)
         if key == "epsilon":
@@ -216,16 +216,18 @@ def take_paste(here: Session, text: str, field_name: str) -> None:
         here.revision += 1
         return
     # Planning hundreds of levels took 47 seconds, and nobody means it.
+    of_one_level = key == "items" and [*map(list, pasted)] == [["items"]]
     if len(pasted) > MOST_PASTED:
         here.notices.append((_too_many(len(pasted)), True))
-    elif key == "items" and len(pasted) == 1 and set(pasted[0]) == {"items"}:
+    elif of_one_level:
         _take(question, row, "items", pasted[0]["items"])
     else:
         start = min(row, len(rows))
+        filled = []
+        for level in pasted:
+            filled.append({key: cell for key, cell in level.items() if cell})
         # As in a spreadsheet, what is pasted replaces as many rows as it has.
-        rows[start : start + len(pasted)] = [
-            {key: cell for key, cell in level.items() if cell} for level in pasted
-        ]
+        rows[start : start + len(pasted)] = filled
     here.revision += 1  # the fields start afresh from what is there now
 
 
@@ -240,11 +242,13 @@ def listed_numbers(question: Document) -> list[str]:
     """What to say of a level whose only answer is a number: it may be how many there are."""
     sentences = []
     for level in islice(texts_of(question.get("level", ())), _MOST_SHOWN):
-        digits = level["items"].replace(",", "").strip()
+        answer = level["items"].strip()
+        digits = answer.replace(",", "")
         # Nine digits tell whether it is more than 1, however long the text is.
-        if digits.isdecimal() and int(digits[:9]) > 1 and not level["item_count"]:
+        several = digits.isdecimal() and int(digits[:9]) > 1
+        if several and not level["item_count"]:
             sentences.append(
-                f"Level {level['name']!r} has one answer, called {level['items'].strip()}. If that "
-                "is how many answers there are, type it under Number of answers instead."
+                f"Level {level['name']!r} has one answer, called {answer}. If that is how many "
+                "answers there are, type it under Number of answers instead."
             )
     return sentences

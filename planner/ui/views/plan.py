@@ -73,7 +73,8 @@ def _offer(step: Step | None) -> None:
     if step is None:
         return
     label, *change = step
-    st.button(render.plain(label), on_click=take_step, args=change, type="primary")
+    shown = render.plain(label)
+    st.button(shown, on_click=take_step, args=change, type="primary")
 
 
 def _step(survey: SurveyPlan, plan: QuestionPlan, question: Document) -> Step | None:

@@ -134,15 +134,14 @@ def _run(settings: _Settings) -> None:
     """Run it when the button is clicked, and show what was run last."""
     typed = session().typed
     finished: tuple[_Settings, tuple[Simulated, ...]] | None = typed.get("t-trial")
-    run = {"t-asked": settings}
-    cancel = {"t-asked": None}
+    ask = partial(typed.__setitem__, "t-asked")
     # Other settings than those that were asked for: nothing runs until the next click.
     if typed.get("t-asked") != settings:
-        label = "Run the simulation"
-        st.button(label, type="primary", on_click=typed.update, args=(run,))
+        run = partial(ask, settings)
+        st.button("Run the simulation", type="primary", on_click=run)
     elif finished is None or finished[0] != settings:
         # A click stops the run below.
-        st.button("Cancel", on_click=typed.update, args=(cancel,))
+        st.button("Cancel", on_click=partial(ask, None))
         # Cancel ends this run before the assignment, so that nothing is kept of half a
         # simulation.
         typed["t-trial"] = settings, _simulated(settings)
@@ -336,11 +335,11 @@ def read_answers(
 def _reading() -> Reading:
     """What the fields beside the upload say of the file; what they leave open is found out."""
     typed = {}
-    slots = st.columns(len(_OPTIONS))
-    for slot, (key, label) in zip(slots, _OPTIONS.items(), strict=True):
+    slots = iter(st.columns(len(_OPTIONS)))
+    for key, label in _OPTIONS.items():
+        widget = next(slots).text_input
         name = f"t-{key}"
-        text = kept_item(slot.text_input, label, name, "", placeholder="found out")
-        typed[key] = text
+        typed[key] = kept_item(widget, label, name, "", placeholder="found out")
     rows = typed.pop("skip_rows") or 0
     skipped = read_count(rows, 0, argument="rows above the header")
     unlisted = kept_item(st.toggle, _TAKE_PLACES, "t-place_unlisted", False)
