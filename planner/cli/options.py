@@ -36,7 +36,7 @@ def option(
 def argument(
     metavar: str, explanation: str, callback: Callable[[Any], Any] | None = None
 ) -> ArgumentInfo:
-    """What stands in its place."""
+    """An argument, which stands in its place and has no name."""
     info: ArgumentInfo = typer.Argument(
         metavar=metavar, help=explanation, callback=callback
     )

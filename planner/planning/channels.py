@@ -436,7 +436,7 @@ def best_ordered_channel(
 
 
 def _judged(weights: Array, *, around: bool) -> Array:
-    """Which numbers the error adds up, by the wanted ones, shape ``(p, p)``.
+    """The matrix that makes the numbers whose squares are added up of the wanted ones, ``(p, p)``.
 
     Each wanted number ``C_j``, times the root of its weight ``w_j``. ``around`` an answer outside
     the order the last is the share ``S`` that answers in order, and judged are

@@ -49,7 +49,7 @@ class Related:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many answers each has."""
+        """How many answers each part has."""
         sizes = []
         for part in self.part.asked.parts:
             sizes.append(int(part.policy.item_counts.sum()))

@@ -178,7 +178,7 @@ class QuestionPlan(WithDataFrame):
 
     @property
     def drawn_error(self) -> float | None:
-        """Of a mean of scores the largest where those who are asked are drawn at random; else None.
+        """The largest error of a mean of scores if those asked are drawn at random; else None.
 
         ``total_error`` is then of the people asked alone; of a number's mean it is of drawn people.
         """
@@ -321,7 +321,7 @@ class QuestionPlan(WithDataFrame):
         return self.kind.realised(relaxed.deployed, mechanism)
 
     def raised_keys(self, relaxation: what_if.Relaxation) -> tuple[str, ...]:
-        """Which of a level's budgets, ``epsilon`` and ``against``, the file must raise for that.
+        """Keys of a level, ``epsilon`` or ``against``, that the file must raise for a relaxation.
 
         A relaxation raises both. What is planned then keeps one as it is now if its reports say no
         more that way: so it keeps the budgets of which the other alone is raised.

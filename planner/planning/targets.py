@@ -333,7 +333,7 @@ def _reached(kind: AnyKind, part: AnyPart, option: Option, target: Target) -> fl
 def _smallest(
     kind: AnyKind, part: AnyPart, planned: Option, target: Target
 ) -> BudgetAnswer | None:
-    """Which budgets would be enough; None where they are not searched for."""
+    """The smallest budgets that would be enough; None where they are not searched for."""
     curve = kind.searched(part, planned)
     if curve is None:
         return None

@@ -25,7 +25,7 @@ class Bounds(NamedTuple):
     codes: tuple[str, ...] = ()
 
     def hold(self, number: str) -> bool:
-        """Whether it is within them."""
+        """Whether a number is within the bounds."""
         value = float(number)
         above = not self.lower or value >= float(self.lower)
         return above and (not self.upper or value <= float(self.upper))

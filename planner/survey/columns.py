@@ -92,7 +92,7 @@ class TickedAnswers(NamedTuple):
 def ticked_answers(
     column: AnswerColumn, asked: WayOfAsking, place_unlisted: bool = False
 ) -> TickedAnswers:
-    """Which answer each of several columns is: by their names, never by their order.
+    """The answer that each of several columns is: by their names, never by their order.
 
     A column is called like its answer, or ends in that name after a separator and words that all
     the columns begin with. Every listed answer has a column, unless the survey states which has

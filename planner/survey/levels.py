@@ -156,7 +156,7 @@ class Target(Description):
 
     @property
     def kind(self) -> Literal["error", "detect", "difference"]:
-        """Which of the three is given."""
+        """Which of the three requirements is given."""
         if self.error is not None:
             return "error"
         if self.detect is not None:
@@ -177,7 +177,7 @@ class Target(Description):
 def wrong_targets(
     targets: Iterable[Target], levels: Sequence[str]
 ) -> Iterator[tuple[int, str, InputError]]:
-    """Which target and key of it name no level, or contradict an earlier target."""
+    """Targets, by number and key, that name no level or contradict an earlier target."""
     seen: dict[tuple[str, str | None, str | None, float | None], float] = {}
     # Two targets about the same must agree: which of them would be planned for?
     for i, target in enumerate(targets):

@@ -100,7 +100,7 @@ class Numeric(BaseQuestion):
 
     @cached_property
     def domain(self) -> NumericDomain:
-        """The range."""
+        """The range of the number."""
         return NumericDomain(self.lower, self.upper, self.yes_no)
 
     @cached_property
@@ -112,7 +112,7 @@ class Numeric(BaseQuestion):
 
     @property
     def radius(self) -> float:
-        """Half the range."""
+        """Half the range of the number."""
         return self.domain.radius
 
     @property

@@ -381,7 +381,7 @@ _WORKERS: WeakKeyDictionary[Expected, _Workers] = WeakKeyDictionary()
 
 
 class CountingProcess:
-    """A counting process."""
+    """A process of its own that counts files, one after another."""
 
     def __init__(self, expected: bytes) -> None:
         call = [sys.executable, "-c", f"from {__name__} import serve; serve()"]

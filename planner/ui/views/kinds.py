@@ -271,7 +271,7 @@ def _preferences(question: Document, number: int) -> None:
 
 
 def _take_model(question: Document, number: int, model: str) -> None:
-    """Another model, with what was typed for it before."""
+    """Take another model of preferences, with what was typed for it before."""
     typed = session().typed
     before = question.pop("preferences", {})
     typed[f"model-{number}-{before.get('model', '')}"] = before

@@ -71,7 +71,7 @@ def level_table(question: Document, number: int) -> None:
 
 
 def _columns(question: Document, number: int) -> list[str]:
-    """Which columns are shown: one that is rarely needed, where it is asked for or filled."""
+    """The columns that are shown: one rarely needed only where it is asked for or filled."""
     used = {key for row in question.get("level", ()) for key in row}
     hidden = set()
     if question.get("rule") != "one-sided":

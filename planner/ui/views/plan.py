@@ -101,7 +101,7 @@ def _step(survey: SurveyPlan, plan: QuestionPlan, question: Document) -> Step | 
 
 
 def _mechanism_step(plan: QuestionPlan, question: Document) -> Step | None:
-    """Another mechanism, where it has a smaller error and promises no less."""
+    """The step to another mechanism, where it has a smaller error and promises no less."""
     if "anchor" in question:  # it has the mechanism of its question
         return None
     for option in plan.solved_options:

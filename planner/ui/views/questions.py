@@ -287,7 +287,7 @@ def _asked(question: Document, number: int, *, is_part: bool) -> None:
 
 
 def _take_kind(question: Document, number: int, kind: str) -> None:
-    """Another kind; of a question that was asked with another, it is asked apart from then on."""
+    """Take another kind; a question that was asked with another one is asked apart from then on."""
     document = session().document
     session().revision += 1
     joint = joint_of(document).get(number)
