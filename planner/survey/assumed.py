@@ -78,7 +78,8 @@ class NormalPreferences(Description):
         from scipy.special import ndtr
 
         # Pr[preference >= epsilon] = Phi((mean - epsilon) / sd).
-        return ndtr((self.mean - np.asarray(epsilon)) / self.sd)
+        deviations = (self.mean - np.asarray(epsilon)) / self.sd
+        return ndtr(deviations)
 
     def quantile(self, share: ArrayLike) -> Array:
         """The preference that a share of the people stays at or below; ``0 < share < 1``."""
@@ -137,7 +138,8 @@ class HistogramPreferences(Description):
 
     def quantile(self, share: ArrayLike) -> Array:
         """The preference that a share of the people stays at or below; ``0 < share < 1``."""
-        return np.interp(np.asarray(share), 1 - self._above, self.edges)
+        up_to = 1 - self._above
+        return np.interp(np.asarray(share), up_to, self.edges)
 
 
 class EmpiricalPreferences(Description):
@@ -304,7 +306,8 @@ class AssumedSets(Description):
     @property
     def mean_size(self) -> float:
         """Expected items per person."""
-        return float(self._shares @ np.arange(self._shares.size))
+        sizes = np.arange(self._shares.size)
+        return float(self._shares @ sizes)
 
     def moments(self, length: int | Whole, item_counts: Whole) -> SetMoments:
         """The moments at one or many padding lengths, at least 1, for levels of so many items."""
@@ -415,6 +418,7 @@ def size_limits(length: int, largest: int) -> list[int]:
         return [length]
     if largest - length <= _MOST_LIMITS:
         return list(range(length, largest + 1))
-    steps = np.geomspace(1, largest - length + 1, _MOST_LIMITS + 1) - 1
+    longest_step = largest - length
+    steps = np.geomspace(1, longest_step + 1, _MOST_LIMITS + 1) - 1
     sizes = length + np.unique(steps.round())
     return [int(size) for size in sizes]

@@ -27,8 +27,9 @@ class Bounds(NamedTuple):
     def hold(self, number: str) -> bool:
         """Whether a number is within the bounds."""
         value = float(number)
-        above = not self.lower or value >= float(self.lower)
-        return above and (not self.upper or value <= float(self.upper))
+        if self.lower and value < float(self.lower):
+            return False
+        return not self.upper or value <= float(self.upper)
 
 
 def bounds_of(constraint: str, whole: bool) -> Bounds:

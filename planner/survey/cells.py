@@ -76,7 +76,8 @@ class ColumnReader(dict[Cell, Code]):
         self.names = column.names
         self._require_header()
         placing = reading.place_unlisted
-        if alone and len(table.header) == 1 and not (column.columns or placing):
+        named = bool(column.columns) or placing
+        if alone and len(table.header) == 1 and not named:
             self.names = tuple(table.header)
         self.places = [table.place(name) for name in self.names]
         self.missing = set(map(folded, column.missing or ()))
@@ -146,10 +147,10 @@ class ColumnReader(dict[Cell, Code]):
 
     def _require_persons(self) -> None:
         """Refuse a table that has a row for each answer, with the number of people."""
-        levels = self.asked.levels
-        countable = levels.named and not (self.asked.decimals or self.asked.several)
-        if countable and len(self.places) == 1:
-            self.table.require_persons(self.places[0], levels.total)
+        asked = self.asked
+        one_each = not asked.decimals and not asked.several
+        if one_each and asked.levels.named and len(self.places) == 1:
+            self.table.require_persons(self.places[0], asked.levels.total)
 
     def _is_answer(self, text: str) -> bool:
         try:
@@ -219,7 +220,8 @@ class ColumnReader(dict[Cell, Code]):
                 long = f"one of over {LONGEST_PLACED:,} letters, {text[:SHOWN]!r}"
                 reason = f"has {most}, or {long}"
                 raise FileError(self.table.path, reason, "Group rare answers.")
-        free = [*islice(vacant_places(levels, used), len(labels))]
+        vacant = vacant_places(levels, used)
+        free = list(islice(vacant, len(labels)))
         if len(labels) > len(free):
             first = [repr(label) for label in islice(labels.values(), 5)]
             names = ", ".join(first)
@@ -292,7 +294,8 @@ class ColumnReader(dict[Cell, Code]):
 
     def _read(self, text: str) -> Code:
         if not text or folded(text) in self.missing:
-            return self.asked.without(blank=not text and "" not in self.missing)
+            blank = not text and "" not in self.missing
+            return self.asked.without(blank=blank)
         number = text
         if self.asked.decimals and self.decimal == ",":
             number = text.replace(",", ".")
@@ -322,7 +325,8 @@ class ColumnReader(dict[Cell, Code]):
         levels = self.asked.levels
         names: dict[str, str] = {}
         for items in levels.items:
-            names |= {folded(name): name for name in items[:LONGEST_PLACED]}
+            for name in items[:LONGEST_PLACED]:
+                names[folded(name)] = name
         for part in self.asked.texts(text):
             if self.asked.find(part) is None:
                 close = get_close_matches(folded(part), names, 1)
@@ -376,7 +380,8 @@ class ColumnReader(dict[Cell, Code]):
 
     def _tick_text(self, cell: str, column: int) -> str:
         """The cell, or its label where the file has one that says whether it is a tick."""
-        label = self._value_labels[column].get(folded(cell), "")
+        labels = self._value_labels[column]
+        label = labels.get(folded(cell), "")
         explained = (self._ticks, self._unticked, self.missing)
         if label and any(folded(label) in texts for texts in explained):
             return label

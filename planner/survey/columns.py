@@ -128,15 +128,19 @@ def ticked_answers(
                 numbers[k] = vacancy
                 placed[vacancy] = text
     _require_met(column, asked.levels, numbers)
-    return TickedAnswers([number for number in numbers if number is not None], placed)
+    met = [number for number in numbers if number is not None]
+    return TickedAnswers(met, placed)
 
 
 def vacant_places(levels: Levels, used: Container[int | None]) -> Iterator[int]:
     """The numbers of items of levels without a list, in order, but for those that are used."""
     rows = zip(spans(levels.item_counts), levels.items, strict=True)
     for (start, end), items in rows:
-        if not items:  # such a level may have a trillion
-            yield from (k for k in range(start, end) if k not in used)
+        if items:
+            continue
+        for number in range(start, end):  # such a level may have a trillion
+            if number not in used:
+                yield number
 
 
 def _ends(names: Sequence[str], asked: WayOfAsking) -> Sequence[str]:
@@ -166,7 +170,8 @@ def _ends(names: Sequence[str], asked: WayOfAsking) -> Sequence[str]:
 
 
 def _answers_among(texts: Sequence[str], asked: WayOfAsking) -> int:
-    return len({asked.find(text) for text in texts} - {None})
+    numbers = set(map(asked.find, texts))
+    return len(numbers - {None})
 
 
 def _require_met(

@@ -48,7 +48,8 @@ class Description(pydantic.BaseModel):
             raise TypeError(f"{type(self).__name__} takes at most {most} by place")
         given = dict(zip(first, places, strict=False)) | fields
         # Files say "level" where Python says "levels".
-        aliases = dict(zip(type(self).model_fields, self.file_keys(), strict=False))
+        names = type(self).model_fields
+        aliases = dict(zip(names, self.file_keys(), strict=False))
         document: Document = {}
         for name, value in given.items():
             document[aliases.get(name, name)] = value
@@ -204,7 +205,8 @@ def wrong(
     value: object, allowed: str, remedy: str, *where: str | int
 ) -> pydantic.ValidationError:
     """The mistake of a value, called like the key at the end of the way to it."""
-    return mistake_at(where, InputError(str(where[-1]), value, allowed, remedy))
+    key = str(where[-1])
+    return mistake_at(where, InputError(key, value, allowed, remedy))
 
 
 class Mistake(NamedTuple):
@@ -244,17 +246,17 @@ def _mistake(details: ErrorDetails, where: Where, document: Document) -> Mistake
     context = details.get("ctx", {})
     if kind == "missing":
         *table_words, last = words
-        remedy = f"Add a line {_TABLE_NAMES.get(last, f'{last} = ...')} there."
-        return Mistake(
-            where, InputError(last, None, "", remedy, place=tuple(table_words))
-        )
+        line = _TABLE_NAMES.get(last, f"{last} = ...")
+        remedy = f"Add a line {line} there."
+        missing = InputError(last, None, "", remedy, place=tuple(table_words))
+        return Mistake(where, missing)
     cause = context.get("error")
     argument = ""
     if not isinstance(cause, InputError):
-        allowed, remedy = _WORDS.get(
-            kind, (details["msg"].lower(), "Write such a value.")
-        )
-        cause = InputError("value", details["input"], allowed.format(**context), remedy)
+        usual = (details["msg"].lower(), "Write such a value.")
+        allowed, remedy = _WORDS.get(kind, usual)
+        allowed = allowed.format(**context)
+        cause = InputError("value", details["input"], allowed, remedy)
     of_table = not where or type(where[-1]) is int or kind == "value_error"
     if not (of_table and isinstance(value, dict | Description)):
         # It is a mistake of a key or of a cell.

@@ -65,7 +65,8 @@ def kinds_of_cells(budgets: Sequence[Sequence[float]]) -> Kinds | None:
     of_several = [kind for kind in kinds if len(kind) > 1]
     if len(kinds) + len(of_several) > MOST_ENDS:
         return None
-    between = np.zeros((len(kinds), len(kinds)))
+    number = len(kinds)
+    between = np.zeros((number, number))
     for i, kind in enumerate(kinds):
         first = kind[0]
         for j, other in enumerate(kinds):
@@ -86,7 +87,7 @@ def pair_budgets(budgets: Sequence[Sequence[float]]) -> Array:
     sizes = [len(part) for part in budgets]
     cells = np.prod(sizes)
     # Of every part the number of the answer that each cell has to it.
-    answers_to_parts = np.indices(sizes).reshape(len(sizes), cells)
+    answers_to_parts = np.indices(sizes).reshape(-1, cells)
     pairs = np.full((cells, cells), np.inf)
     for part, answer in zip(budgets, answers_to_parts, strict=True):
         budget = np.array(part)[answer]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from math import prod
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -61,9 +60,8 @@ class Joint(Categorical):
     @pydantic.model_validator(mode="after")
     def _fits(self) -> Self:
         if not 2 <= len(self.of) <= 3:
-            raise wrong(
-                self.of, "two or three questions", "Name those of a table.", "of"
-            )
+            allowed = "two or three questions"
+            raise wrong(self.of, allowed, "Name those of a table.", "of")
         if self.rounds is not None:
             raise wrong("given", "left out for 'joint'", "Ask it once.", "rounds")
         if not self.parts:  # until it is in a survey
@@ -74,10 +72,10 @@ class Joint(Categorical):
                 )
                 raise wrong("given", "left out for 'joint'", remedy, key)
             return self
-        if self.of != tuple(part.name for part in self.parts):
-            raise wrong(
-                "given", "the questions that it is of", "Leave them out.", "parts"
-            )
+        names = tuple(part.name for part in self.parts)
+        if self.of != names:
+            allowed = "the questions that it is of"
+            raise wrong("given", allowed, "Leave them out.", "parts")
         for part in self.parts:
             if len(part.columns) > 1 and not self.columns:
                 allowed = "one column for a part of a joint question"
@@ -98,8 +96,9 @@ class Joint(Categorical):
             allowed = f'of questions with one rule, "{DEFAULT_RULE}" or "{ONE_SIDED}"'
             raise wrong(self.of, allowed, remedy, "of")
         # Counted before they are listed: a level may have a million answers.
-        sizes = [int(part.policy.item_counts.sum()) for part in self.parts]
-        cells = prod(sizes)
+        cells = 1
+        for part in self.parts:
+            cells *= int(part.policy.item_counts.sum())
         if cells > MAX_JOINT_CELLS:
             allowed = f"of at most {MAX_JOINT_CELLS:,} pairs of answers, not {cells:,}"
             raise wrong(self.of, allowed, "Merge answers of one of them.", "of")
@@ -193,10 +192,12 @@ class Joint(Categorical):
             return column
         parts = [part.answer_column for part in self.parts]
         missing = list[str]()
+        first_columns = list[str]()
         for part in parts:
             missing.extend(part.missing or ())
+            first_columns.append(part.names[0])
         return column._replace(
-            columns=column.columns or tuple(part.names[0] for part in parts),
+            columns=column.columns or tuple(first_columns),
             missing=self.missing or tuple(missing) or None,
             joined=True,
             blanks=tuple(_blank_answer(part) for part in self.parts),
@@ -227,7 +228,8 @@ def _levels_of_answers(part: AskedInJoint) -> list[AnswerOfLevel]:
     """Each answer of a part with the name of its level."""
     answers = list[AnswerOfLevel]()
     for level in part.levels:
-        answers.extend((answer, level.name) for answer in level.labels)
+        for answer in level.labels:
+            answers.append((answer, level.name))
     return answers
 
 

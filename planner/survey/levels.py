@@ -73,12 +73,13 @@ class Level(Description):
                 f"List the level's items, or give their number as {mark('item_count')}."
             )
             raise InputError("items", (), "a list of answers", remedy)
-        if self.items and self.item_count not in (0, len(self.items)):
-            allowed = f"the number of items listed, {len(self.items)}"
+        listed = len(self.items)
+        if listed and self.item_count not in (0, listed):
+            allowed = f"the number of items listed, {listed}"
             remedy = f"Leave {mark('item_count')} out: listed items are counted."
             raise wrong(self.item_count, allowed, remedy, "item_count")
         # The model is frozen: set past it, while it is made.
-        self.__dict__["item_count"] = self.item_count or len(self.items)
+        self.__dict__["item_count"] = self.item_count or listed
         return self
 
     @model_serializer(mode="wrap")
@@ -222,7 +223,8 @@ def check_items(levels: tuple[Level, ...]) -> None:
     unlisted: dict[str, int] = {}  # how many items levels without a list have
     total = 0
     for i, level in enumerate(levels):
-        names.append((("level", i, "name"), level.name))
+        where: Where = ("level", i, "name")
+        names.append((where, level.name))
         for k, item in enumerate(level.items):
             where = ("level", i, "items", k)
             items.append((where, item))
@@ -233,14 +235,14 @@ def check_items(levels: tuple[Level, ...]) -> None:
     require_distinct(items, [level.name for level in levels])
     if not unlisted:  # none goes by its number
         return
-    for way, item in items:
+    for where, item in items:
         # Unlisted items are called by their number, or "common 3" by level and number.
         name, _, number = folded(item).rpartition(" ")
         numbered = _number_in(number, 1, unlisted.get(name, 0))
         if numbered or _number_in(item, 0, total - 1):
             allowed = "no number, as items of other levels go by theirs"
             error = InputError("item", item, allowed, "Name all items, or none.")
-            raise mistake_at(way, error)
+            raise mistake_at(where, error)
 
 
 def _number_in(text: str, least: int, most: int) -> bool:
@@ -301,7 +303,8 @@ class NumericDomain:
             column = np.empty(0)
         # Whole numbers, with a sign or without, and floats: text and truth values are
         # refused, not converted; and asarray reveals what a mask hides.
-        plain = column.dtype.kind in "iuf" and not isinstance(values, np.ma.MaskedArray)
+        masked = isinstance(values, np.ma.MaskedArray)
+        plain = column.dtype.kind in "iuf" and not masked
         if not plain or column.ndim != 1 or column.size == 0:
             allowed = "a flat, plain list of numbers, one per user, at least one user"
             raise InputError(argument, values, allowed, "Use NaN for no answer.")
@@ -319,7 +322,8 @@ class NumericDomain:
 
     def to_unit(self, values: Array) -> Array:
         """Map ``[lower, upper]`` to ``[-1, 1]``; NaN stays NaN."""
-        share = (values - self.lower) / (self.upper - self.lower)
+        width = self.upper - self.lower
+        share = (values - self.lower) / width
         # Rounding may step past an end by a last digit, and mechanisms take nothing
         # outside.
         return np.clip(2 * share - 1, -1.0, 1.0)

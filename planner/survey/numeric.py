@@ -106,9 +106,8 @@ class Numeric(BaseQuestion):
     @cached_property
     def way_of_asking(self) -> WayOfAsking:
         """The way of asking, by which answers are read."""
-        return NumberOrNone.of_range(
-            self.lower, self.upper, self.yes_no, 2, self.epsilon or 1.0
-        )
+        epsilon = self.epsilon or 1.0  # which reading takes no notice of
+        return NumberOrNone.of_range(self.lower, self.upper, self.yes_no, 2, epsilon)
 
     @property
     def radius(self) -> float:

@@ -54,8 +54,8 @@ class Ordinal(Levelled):
     def way_of_asking(self) -> Ordered:
         """The way of asking, by which answers are read."""
         # Laws number items level by level; the order is one of these numbers.
-        places = {name: k for k, name in enumerate(super().ordered)}
-        order = tuple(places[answer] for answer in self.ordered)
+        by_level = super().ordered
+        order = tuple(by_level.index(answer) for answer in self.ordered)
         outside = self.no_answer is not None
         scores = self.scores
         if scores and outside:
@@ -124,7 +124,7 @@ class Ordinal(Levelled):
             allowed = f"each of {', '.join(map(repr, answers))} once"
             remedy = "List the answers of all levels, the lowest first."
             raise wrong(self.order, allowed, remedy, "order")
-        self._check_scores(len(answers) - (self.no_answer is not None))
+        self._check_scores(self.in_order)
         judged = self.judged
         largest = 0.0
         for level in self.levels:

@@ -216,7 +216,8 @@ class Levelled(BaseQuestion):
                 remedy = "Sampling Privacy alone expects, per value, how many people have it."
                 raise wrong(level.yes_counts, allowed, remedy, "level", i, "yes_counts")
         named = listed_items(self.levels)
-        for answer in sorted(set(dict(self.label)).difference(named)):
+        labelled = dict(self.label)
+        for answer in sorted(labelled.keys() - set(named)):
             remedy = "Name the answer as its level does."
             raise at("label", error=InputError.unknown("label", answer, named, remedy))
         self._check()
@@ -258,9 +259,10 @@ class Levelled(BaseQuestion):
     def objective(self) -> Objective:
         """Worst-case error, the expected one where levels have priors, or the worst item's."""
         importance = [level.importance for level in self.levels]
-        # Levels of one importance need no weights: what counts is one beside the others.
         weights: list[float] | None = importance
-        if len(set(importance)) == 1 and importance[0] > 0:
+        # Levels of one importance need no weights: what counts is one beside the others.
+        alike = len(set(importance)) == 1
+        if alike and importance[0] > 0:
             weights = None
         # For an expected error all shares have to be known, not some.
         priors = [level.prior for level in self.levels if level.prior is not None]

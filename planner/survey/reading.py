@@ -170,7 +170,8 @@ class AnswerFile:
         if not mark or width == 1:
             return
         # Where the next row starts more than a line later, this one holds line breaks.
-        starts = [line for line, _ in block[1:]] + [0]
+        starts = [line for line, _ in block[1:]]
+        starts.append(0)
         for (line, row), following in zip(block, starts, strict=True):
             if following == line + 1:
                 continue  # it has one line, and hides none
@@ -185,6 +186,8 @@ class AnswerFile:
 
     def _holds_answers(self, row: list[str]) -> bool:
         try:
-            return bool([column[column.cell(row)] for column in self.columns])
+            for column in self.columns:
+                _ = column[column.cell(row)]
         except InputError:
             return False
+        return True

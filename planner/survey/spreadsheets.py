@@ -182,8 +182,8 @@ def _openpyxl_rows(path: Path, sheet_name: str | None) -> Iterator[Sequence[obje
             # With data_only a formula is what it gave when the file was saved, and not
             # its text.
             book = load_workbook(file, read_only=True, data_only=True)
-        name = _sheet_name(path, [sheet.title for sheet in book.worksheets], sheet_name)
-        cells = book[name]
+        titles = [sheet.title for sheet in book.worksheets]
+        cells = book[_sheet_name(path, titles, sheet_name)]
         cells.reset_dimensions()  # what a file says of its own size may be wrong
         rows = cells.iter_rows(values_only=True)
         while True:

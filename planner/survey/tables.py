@@ -159,8 +159,8 @@ class AnswerTable:
         # A column that is really called "City #2" comes before the second "City".
         numbered = _NUMBERED.fullmatch(name)
         if not places and numbered:
-            number = int(numbered[2]) - 1
-            places = self._places(numbered[1])[number : number + 1]
+            title, number = numbered.groups()
+            places = self._places(title)[int(number) - 1 :][:1]
         if len(places) == 1:
             return places[0]
         listed = ", ".join(self.header)
@@ -224,9 +224,10 @@ class AnswerTable:
             return ""
         rows = [row for _, row in islice(self._readable_rows(), _ROWS_LOOKED_AT)]
         for column in columns:
-            given = [row[column] for row in rows if folded(row[column])]
-            persons = set(map(folded, given))
-            if len(persons) < len(given) <= _MOST_ROWS_A_PERSON * len(persons):
+            cells = [folded(row[column]) for row in rows]
+            given = list(filter(None, cells))
+            persons = len(set(given))
+            if persons < len(given) <= _MOST_ROWS_A_PERSON * persons:
                 return self.header[column]
         return ""
 

@@ -230,7 +230,8 @@ def delimited_rows(
                 yield start, row
             start = above + rows.line_num + 1
     except csv.Error as error:
-        text = next(islice(lines(), start - above - 1, None), "")
+        from_start = islice(lines(), start - above - 1, None)
+        text = next(from_start, "")
         reason = f"line {start}, {text[:LINE_SHOWN]!r}, is not CSV: {error}"
         remedy = (
             "Close its quotes; one that is part of a cell is written twice, in quotes."
@@ -250,9 +251,10 @@ class _Fit(NamedTuple):
 def _fit(sample: Sequence[str], mark: str, column_names: Sequence[str]) -> _Fit:
     dialect = Dialect(mark, _quote(sample, mark))
     try:
-        rows = list(filter(None, dialect.rows(sample, strict=False)))
+        read = list(dialect.rows(sample, strict=False))
     except csv.Error:
-        rows = []
+        read = []
+    rows = list(filter(None, read))
     header: list[str] = []
     if rows:
         header = rows[0]

@@ -93,10 +93,9 @@ def read_share(value: object, argument: str = "share") -> float:
         share = math.nan
     if 0 <= share <= 1:
         return share
+    allowed = "a share from 0 to 1, or from 0 % to 100 %"
     remedy = "Write a quarter as 0.25 or 25 %."
-    raise InputError(
-        argument, value, "a share from 0 to 1, or from 0 % to 100 %", remedy
-    )
+    raise InputError(argument, value, allowed, remedy)
 
 
 def read_count(
@@ -121,7 +120,8 @@ def read_count(
 
 def count(least: int, most: int, remedy: str) -> PlainValidator:
     """Reads a whole number in this range."""
-    return PlainValidator(partial(read_count, least=least, most=most, remedy=remedy))
+    read = partial(read_count, least=least, most=most, remedy=remedy)
+    return PlainValidator(read)
 
 
 def split(value: object) -> object:
@@ -465,9 +465,8 @@ def text_of(value: object, key: str = "") -> str:
             return _number_text(float(value))
         case [*cells]:
             return "; ".join(map(_listed_text, cells))
-    raise InputError(
-        "value", value, "a number, a text or a list of them", "Write it out."
-    )
+    allowed = "a number, a text or a list of them"
+    raise InputError("value", value, allowed, "Write it out.")
 
 
 def _number_text(number: float) -> str:
@@ -519,12 +518,12 @@ def _listed_text(item: object) -> str:
 def _cells(text: str, separator: str) -> list[str]:
     # A pasted line break separates nothing; csv would end the row there.
     line = text.replace("\r", " ").replace("\n", " ")
+    reader = csv.reader([line], delimiter=separator, skipinitialspace=True)
     try:
-        rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True))
+        rows = list(reader)
     except csv.Error as error:  # a cell of more letters than it takes
-        raise InputError(
-            "answers", text, "a list of texts", f"Shorten it: {error}."
-        ) from None
+        remedy = f"Shorten it: {error}."
+        raise InputError("answers", text, "a list of texts", remedy) from None
     cells = list[str]()
     for row in rows:
         cells.extend(map(str.strip, row))

@@ -178,9 +178,10 @@ def survey_of_form(path: Path, given: Sequence[str] = ()) -> Imported:
 def _change(row: FormRow) -> str:
     """What of a question that was taken reads or works otherwise than in the form."""
     changes = []
-    references = ", ".join(_REFERENCE.findall(row.get("label", "")))
+    references = _REFERENCE.findall(row.get("label", ""))
     if references:
-        changes.append(f"the form puts {references} where its text has {_DOTS}")
+        names = ", ".join(references)
+        changes.append(f"the form puts {names} where its text has {_DOTS}")
     if row.get("choice_filter"):
         changes.append("the form shows some of its answers alone, by its choice_filter")
     return "; ".join(changes)
@@ -231,8 +232,9 @@ def _rows(
         row: FormRow = {}
         ranks: dict[str, int] = {}
         for (title, rank), cell in zip(titles, cells, strict=False):
-            if title and cell.strip() and rank > ranks.get(title, -1):
-                row[title] = cell.strip()
+            text = cell.strip()
+            if title and text and rank > ranks.get(title, -1):
+                row[title] = text
                 ranks[title] = rank
         if row:
             yield row
@@ -314,7 +316,8 @@ def _require_asked_of_all(
         raise _Unfit("it is asked again and again of one person")
     # A condition on these alone holds for all who take part; on anything else for some of them.
     given_names = set(map(folded, given))
-    for condition in (*enclosing.conditions, row.get("relevant", "")):
+    conditions = [*enclosing.conditions, row.get("relevant", "")]
+    for condition in conditions:
         names = _REFERENCE.findall(condition)
         met = names and given_names.issuperset(map(folded, names))
         if condition and folded(condition) not in _YES and not met:
@@ -333,8 +336,10 @@ def _question(
         question["ask"] = label
     if folded(kind) in _NUMBERS:
         bounds = _bounds(row, whole=_NUMBERS[folded(kind)])
-        question |= {"kind": "numeric", "epsilon": ""}
-        question |= {"lower": _number(bounds.lower), "upper": _number(bounds.upper)}
+        question["kind"] = "numeric"
+        question["epsilon"] = ""
+        question["lower"] = _number(bounds.lower)
+        question["upper"] = _number(bounds.upper)
         if bounds.codes:
             question["missing"] = ["", *bounds.codes]
         return question
@@ -346,8 +351,10 @@ def _question(
     if select is None:
         raise _Unfit(f"{kind!r} has no answers to choose, and is no number")
     if select["several"] is not None:
-        question |= {"kind": "item-set", "padding_length": ""}
-    answers = _answers(select["list"] or select["several"] or "", choices)
+        question["kind"] = "item-set"
+        question["padding_length"] = ""
+    listed = select["list"] or select["several"] or ""
+    answers = _answers(listed, choices)
     # A label that says no more than the name would only be to be kept in step with it.
     labels = {}
     for answer, text in answers.items():
@@ -365,7 +372,8 @@ def _answers(listed: str, choices: Mapping[str, Sequence[FormRow]]) -> dict[str,
     names = set[str]()
     for row in choices.get(name, []):
         answer = _choice_name(row)
-        if not answer or folded(row.get("disabled", "")) in _YES:
+        disabled = folded(row.get("disabled", "")) in _YES
+        if disabled or not answer:
             continue
         # A choice_filter tells two with one name apart; answers in a file could not be.
         if folded(answer) in names:

@@ -101,7 +101,8 @@ def _all_fit(values: list[object], shape: _Shape, most: int) -> bool:
 
 def _is_whole(document: Document) -> bool:
     """Whether it has both tables, and a question."""
-    return document.keys() == _DOCUMENT.keys.keys() and bool(document["question"])
+    tables = _DOCUMENT.keys.keys()
+    return document.keys() == tables and bool(document["question"])
 
 
 def word_of(*documents: Document) -> str:

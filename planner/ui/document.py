@@ -286,7 +286,8 @@ def ask_together(document: Document, numbers: Sequence[int]) -> None:
     for number in numbers:
         for key in _OF_THE_WHOLE:
             document["question"][number].pop(key, None)
-    names = [name_of(document["question"][number]) for number in numbers]
+    every = names_of(document)
+    names = [every[number] for number in numbers]
     joint = {"name": " and ".join(names), "kind": JOINT, "of": names}
     # At the end, so that the others keep their numbers, of which the keys of their
     # fields are made.
@@ -373,8 +374,8 @@ def is_empty(mistake: Mistake) -> bool:
     """Whether something is still to be filled in, and nothing that was typed is wrong."""
     value = mistake.error.value
     # Truth alone does not decide: 0 and false are something typed.
-    empty = value is None or (isinstance(value, str | tuple | list) and not value)
-    return empty and not mistake.error.problem
+    blank = isinstance(value, str | tuple | list) and not value
+    return (blank or value is None) and not mistake.error.problem
 
 
 def cell_of(mistake: Mistake) -> Where:
@@ -486,7 +487,8 @@ def stem_of(survey: Survey) -> str:
     """What its files' names begin with."""
     # Anybody types that name, and slashes, colons or blanks in it are no part of a
     # file's name everywhere.
-    return re.sub(r"[^A-Za-z0-9]+", "-", survey.name).strip("-") or "survey"
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", survey.name)
+    return stem.strip("-") or "survey"
 
 
 def vouched(question: Document) -> bool:
