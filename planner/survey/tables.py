@@ -42,7 +42,7 @@ _FORMS: dict[str, Callable[[Path, int], OpenedFile]] = {
     **dict.fromkeys((".sav", ".zsav", ".dta"), open_statistics),
 }
 # How names of files end that are usual; any other is text, too.
-SUFFIXES = ("csv", "tsv", *(end[1:] for end in (*TRANSACTIONS, *_FORMS)))
+SUFFIXES = (".csv", ".tsv", *TRANSACTIONS, *_FORMS)
 # Columns by which tables are known that have more rows than people, or fewer.
 _OF_PERSONS = re.compile(
     r"_?(uu)?id|pid|caseid|key|respondent|participant|(person|respondent|participant|"
@@ -160,7 +160,8 @@ class AnswerTable:
         numbered = _NUMBERED.fullmatch(name)
         if not places and numbered:
             title, number = numbered.groups()
-            places = self._places(title)[int(number) - 1 :][:1]
+            nth = int(number) - 1
+            places = self._places(title)[nth : nth + 1]
         if len(places) == 1:
             return places[0]
         listed = ", ".join(self.header)

@@ -153,7 +153,7 @@ def read_rule(value: Json) -> str | PairRule | tuple[tuple[float | None, ...], .
             return value
         case np.ndarray():
             return read_rule(value.tolist())
-        case [*rows] if {*map(type, rows)} <= {list, tuple}:
+        case [*rows] if _all_are(rows, list, tuple):
             matrix = []
             for i, row in enumerate(rows):
                 budgets = []
@@ -192,13 +192,18 @@ def read_labels(value: object) -> tuple[tuple[str, str], ...]:
     return tuple((answer, read_text(label)) for answer, label in rows)
 
 
+def _all_are(values: Iterable[object], *types: type) -> bool:
+    """Whether each value is of one of these types: not of a derived one, as a bool is of int."""
+    return all(type(value) in types for value in values)
+
+
 def _table(
     value: object, key: str, allowed: str, remedy: str
 ) -> Iterable[tuple[str, Json]]:
     """The rows of a table, as a file has it or as they were read."""
     with suppress(TypeError, ValueError):  # rows that are no pairs
         match value:
-            case dict() | tuple() if {*map(type, dict(value))} <= {str}:
+            case dict() | tuple() if _all_are(dict(value), str):
                 return dict(value).items()
     raise InputError(key, value, allowed, remedy)
 
@@ -350,7 +355,7 @@ def read_columns(value: Json) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
     (('Q7_1', 'Q7_2'), (('tea', 'drinks/tea'),))
     """
     match split(value):
-        case list() | tuple() as listed if {*map(type, listed)} <= {str, int}:
+        case list() | tuple() as listed if _all_are(listed, str, int):
             return tuple(map(_answer, listed))
     remedy = 'Write columns = ["Q7"], or columns = { tea = "drinks/tea" }.'
     allowed = "a list of names of columns, or a table of the column of each answer"

@@ -244,7 +244,7 @@ def rows_of_paste(text: str, column: str, before: Sequence[Document]) -> list[Do
     number_of: dict[tuple[str, str], str] = {}
     for row in rows:
         # Short rows are filled up; what stands behind the fourth cell is not of this table.
-        level, budget, answer, number, *_ = [*row, "", "", ""]
+        level, budget, answer, number = [*row, "", "", ""][:4]
         key = (level, budget)
         answers_of.setdefault(key, [])
         if answer:
@@ -312,7 +312,8 @@ def as_files(uploads: Sequence[tuple[str, bytes]]) -> Iterator[list[Path]]:
             # Two uploads may have one name, by which messages call them.
             inner.mkdir()
             # The last part of the name alone: no upload chooses its folder.
-            path = inner / (PurePosixPath(name.replace("\\", "/")).name or "upload")
+            with_slashes = PurePosixPath(name.replace("\\", "/"))
+            path = inner / (with_slashes.name or "upload")
             path.write_bytes(data)
             paths.append(path)
         try:

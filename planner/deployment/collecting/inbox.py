@@ -398,7 +398,7 @@ class Inbox:
             self.seal()
             self._finish()
             # Empty slots tell nothing, and the next receiver makes new ones.
-            if self._slots is not None:  # empty ones
+            if self._slots is not None:
                 self._slots.path.unlink()
         finally:
             self.release()

@@ -86,32 +86,38 @@ def pair_rows(table: CrossTable) -> tuple[str, AnswerRows]:
 def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
     """Rows of the association, and of shares, all of people drawn at random."""
     first, second = table.names
+    estimates, p_of = _strengths(table)
+    p = np.array([p_of.get(name, np.nan) for name in estimates])
+    rows = _rows(table, estimates.items())
+    yield f"{first} with {second}", rows, p
     names = _pair_names(table)
     cells = list(np.ndindex(table.counts.shape))
+    nothing = np.full(len(cells), np.nan)
+    for axis, question, among in ((1, first, second), (0, second, first)):
+        shares = [table.share(i, j, margin=axis) for i, j in cells]
+        rows = _rows(table, zip(names, shares, strict=True), whole=1.0)
+        yield f"{question} among {among}", rows, nothing
+
+
+def _strengths(table: CrossTable) -> tuple[dict[str, Estimate], dict[str, float]]:
+    """Whether and how strongly two questions are associated, by name, and p of what is tested."""
     test = table.independence
     degrees = f"{test.degrees} degrees of freedom, the noise of the reports in it"
     note = joined(degrees, test.note)
-    quantities = {
+    estimates = {
         INDEPENDENCE: Estimate(test.statistic, None, np.nan, np.nan, note),
         CRAMERS_V: table.association,
     }
     p_of = {INDEPENDENCE: test.p_value}
     direction = ordered_association(table)
     if direction is not None:
-        quantities[GAMMA] = direction.gamma
+        estimates[GAMMA] = direction.gamma
         p_of[GAMMA] = direction.p_value
-    for number in range(_odds_told(table)):
-        i, j = cells[number]
-        name = f"{ODDS_RATIO}{names[number]}"
-        quantities[name] = table.odds_ratio([i], [j])
-    p = np.array([p_of.get(name, np.nan) for name in quantities])
-    rows = _rows(table, quantities.items())
-    yield f"{first} with {second}", rows, p
-    nothing = np.full(len(cells), np.nan)
-    for axis, question, among in ((1, first, second), (0, second, first)):
-        shares = [table.share(i, j, margin=axis) for i, j in cells]
-        rows = _rows(table, zip(names, shares, strict=True), whole=1.0)
-        yield f"{question} among {among}", rows, nothing
+    with_odds = _pair_names(table)[: _odds_told(table)]
+    cells = np.ndindex(table.counts.shape)
+    for name, (i, j) in zip(with_odds, cells, strict=False):
+        estimates[f"{ODDS_RATIO}{name}"] = table.odds_ratio([i], [j])
+    return estimates, p_of
 
 
 def _odds_told(table: CrossTable) -> int:

@@ -58,10 +58,8 @@ def results() -> None:
     )
     # Keys of their own: what was uploaded stays while the survey on the other pages changes.
     given = st.file_uploader("Parameter file", "json", key="c-parameters")
-    label = "Report files"
-    kinds = [suffix.removeprefix(".") for suffix in REPORT_SUFFIXES]
     reports = st.file_uploader(
-        label, kinds, accept_multiple_files=True, key="c-reports"
+        "Report files", REPORT_SUFFIXES, accept_multiple_files=True, key="c-reports"
     )
     if given is None or not reports:
         return

@@ -33,6 +33,7 @@ from planner.show.others import answer_rate_blocks, changed_sentence, comparison
 from planner.show.promises import budget_in_words, promises_of
 from planner.show.targets import target_sentence
 from planner.survey.ordinal import NumberCells
+from planner.survey.questions import Question
 from planner.survey.survey import settle
 from planner.ui import render
 from planner.ui.document import ANCHOR, KIND_WORDS, cleaned, names_of
@@ -246,7 +247,7 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
         sliders.changes.append(_Change("", None, "users", f"{users:,}"))
     for label, key, now, most in _settings(plan):
         change = _Change(plan.name, None, key, "")
-        if most > 1:
+        if most > 1:  # a padding length; else a share
             sliders.moved(label, change, now, (1, most), 1)
         else:
             sliders.moved(label, change, now, (0.0, most), _SHARE_STEP)
@@ -256,15 +257,19 @@ def _sliders(survey: SurveyPlan, plan: QuestionPlan) -> tuple[AnyPart, list[_Cha
     shares_stay = share == before.share and fraction == before.fraction
     if not sliders.changes and shares_stay:
         return before, sliders.changes
-    document = _changed(sliders.changes)
-    changed, mistakes = settle(cleaned(document))
-    if changed is None:
-        # Each slider stays within its range, but two of them may not go together.
-        raise mistakes[0].error
-    questions = {asked.name: asked for asked in changed.questions}
-    question = questions[plan.name]
+    question = _question_with(sliders.changes, plan.name)
     part = part_of(question, users, survey.ledger, share, fraction, before.groups)
     return part, sliders.changes
+
+
+def _question_with(changes: list[_Change], name: str) -> Question:
+    """The question of a name as it is with these changes."""
+    survey, mistakes = settle(cleaned(_changed(changes)))
+    if survey is None:
+        # Each slider stays within its range, but two of them may not go together.
+        raise mistakes[0].error
+    questions = {question.name: question for question in survey.questions}
+    return questions[name]
 
 
 def _people(everybody: int) -> int:

@@ -269,7 +269,7 @@ def _given(plan: QuestionPlan, source: str) -> _AnswerData | None:
     # Answers to choose and numbers are different files; among questions of one sort the
     # upload stays.
     key = f"t-file-{not plan.question.levels}"
-    file = st.file_uploader("Answers", list(SUFFIXES), key=key, help=what_it_is)
+    file = st.file_uploader("Answers", SUFFIXES, key=key, help=what_it_is)
     if file is None:
         st.info("Upload answers to begin.")
         return None
