@@ -41,6 +41,7 @@ SKY = "#56B4E9"
 GREY = "#7F7F7F"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 DASHES = ("solid", "dash", "dot", "dashdot")  # not as many: pairs repeat after 20
+POINTS = ""  # in place of a dash: points alone, and no line through them
 _MOST_DRAWN_LEVELS = 8  # a chart of more lines cannot be read
 _MOST_OVER_ROUNDS = 5  # as many as there are colours
 # Times the best error: beyond it the curves would flatten the rest.
@@ -140,7 +141,8 @@ def question_figure(plan: QuestionPlan) -> Chart:
         lines.append(_error_bars("this plan", BLUE, planned))
     if others:
         lines.append(_error_bars("others", GREY, others))
-    return Chart(lines, ("", f"error, {plan.question.unit}"), turned=True)
+    titles = ("", f"error, {plan.question.unit}")
+    return Chart(lines, titles, turned=True)
 
 
 def _error_bars(name: str, colour: str, options: Sequence[Option]) -> Line:
@@ -148,7 +150,7 @@ def _error_bars(name: str, colour: str, options: Sequence[Option]) -> Line:
     titles = [option.title for option in options]
     errors = [option.error for option in options]
     zeros = [0.0] * len(options)
-    return Line(name, titles, errors, colour, "", limits=(zeros, errors))
+    return Line(name, titles, errors, colour, POINTS, (zeros, errors))
 
 
 def frontier_figure(curve: Frontier) -> Chart:
@@ -157,15 +159,17 @@ def frontier_figure(curve: Frontier) -> Chart:
     in_total = "error"
     if kept:  # beside the errors of its levels it has to be told from them
         in_total = "all answers"
-    total = Line(in_total, curve.scale, _positive(curve.total_error), GREY)
+    errors_in_total = _positive(curve.total_error)
+    total = Line(in_total, curve.scale, errors_in_total, GREY)
     of_levels = {}
     for name, errors in zip(kept, curve.level_errors.T, strict=False):
         of_levels[f"one answer of {name!r}"] = errors
     lines = [total, *_lines(curve.scale, of_levels)]
     here = _upright("these budgets", 1.0, lines, RED)
     titles = f"budgets times {_MORE_PRIVATE}", "error, share of the people"
+    lines.append(here)
     left_out = _of(kept, curve.names)
-    return Chart([*lines, here], titles, "xy", percent=True, left_out=left_out)
+    return Chart(lines, titles, log="xy", percent=True, left_out=left_out)
 
 
 def error_units(plan: QuestionPlan) -> dict[str, Callable[[Any], Any]]:
@@ -214,7 +218,8 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
     marks = list[Line]()
     limit = plan.saturation_epsilon
     if level and limit is not None and first < limit < last:
-        marks.append(_upright(f"more buys {level!r} nothing", limit, curves, GREY))
+        line = _upright(f"more buys {level!r} nothing", limit, curves, GREY)
+        marks.append(line)
     for target in plan.targets:
         asked = target.target
         name = "target"
@@ -222,14 +227,16 @@ def explored_figure(plan: QuestionPlan, curve: Frontier, level: str = "") -> Cha
             name = f"target, {asked.level!r}"
         # Other targets, of a chance to see a difference say, are no height in this chart.
         if asked.kind == "error" and asked.level in (None, *curve.names):
-            heights = [whole * asked.value] * 2
-            marks.append(Line(name, (first, last), heights, SKY, "dash"))
+            height = whole * asked.value
+            line = Line(name, (first, last), [height, height], SKY, "dash")
+            marks.append(line)
         # The smallest budgets scale all levels: on the axis of one level they have no point.
         smallest = target.budgets
         if level or smallest is None or not smallest.possible:
             continue
         if first < smallest.scale < last:
-            marks.append(_upright("targets met", smallest.scale, curves, SKY))
+            line = _upright("targets met", smallest.scale, curves, SKY)
+            marks.append(line)
     titles = f"{across} {_MORE_PRIVATE}", f"error, {plan.question.unit}"
     lines = [*curves, *marks, here]
     return replace(drawn, lines=lines, titles=titles, percent=False)
@@ -243,11 +250,13 @@ def padding_figure(padding: PaddingPlan, length: int | None = None) -> Chart:
         "noise of the reports": padding.in_people(padding.variance),
     }
     lines = _lines(padding.lengths, errors)
-    marks = [_upright("the best length", padding.length, lines, GREY)]
+    drawn = [*lines, _upright("the best length", padding.length, lines, GREY)]
     # Beyond the lengths of the curve there is no error to read off.
     if length is not None and length <= padding.lengths[-1]:
-        marks.append(_upright("this length", length, lines, RED))
-    return Chart([*lines, *marks], ("padding length", "error, people"), "y")
+        here = _upright("this length", length, lines, RED)
+        drawn.append(here)
+    titles = ("padding length", "error, people")
+    return Chart(drawn, titles, log="y")
 
 
 def error_figure(plan: AnswerRatePlan) -> Chart:
@@ -275,7 +284,8 @@ def error_figure(plan: AnswerRatePlan) -> Chart:
         ends = [best.flat_lower, best.flat_upper]
         low, high = _reach(visible)
         band = ([low] * 2, [high] * 2)
-        flat = Line(name, ends, [np.nan] * 2, GREY, limits=band)
+        nothing = [np.nan, np.nan]  # the band alone, and no line
+        flat = Line(name, ends, nothing, GREY, limits=band)
         drawn = [flat, *visible]  # what is drawn later lies above the band
     return _over_budgets(plan, drawn, "predicted error of the mean", log="y")
 
@@ -308,8 +318,10 @@ def _over_budgets(
 ) -> Chart:
     if plan.offered is not None:
         offered = float(plan.offered.epsilon[0])
-        lines = [_upright("this budget", offered, lines, RED), *lines]
-    return Chart(lines, (f"epsilon {_MORE_PRIVATE}", title), **axes)
+        here = _upright("this budget", offered, lines, RED)
+        lines = [here, *lines]
+    titles = (f"epsilon {_MORE_PRIVATE}", title)
+    return Chart(lines, titles, **axes)
 
 
 def decoys_figure(plan: SamplingPlan) -> Chart:
@@ -330,12 +342,12 @@ def decoys_figure(plan: SamplingPlan) -> Chart:
         # One point a level, that of its first value: more would hide each other.
         decoy = [decoys[first]]
         loss = mechanism.losses_with(decoy)
-        point = Line(repr(level.name), decoy, loss, colour, "")
+        point = Line(repr(level.name), decoy, loss, colour, POINTS)
         lines.append(point)
         first += len(level.yes_counts)
     titles = "chance of a decoy, of each value", "loss in round two, nats"
     left_out = _of(levels, plan.question.levels)
-    return Chart(lines, titles, "x", left_out=left_out)
+    return Chart(lines, titles, log="x", left_out=left_out)
 
 
 def _of(shown: Sized, every: Sized, what: str = "levels") -> str:
@@ -369,7 +381,7 @@ def ordered_figure(
         Line(where, between, halves, RED, marked=True),
     ]
     if truth is not None:
-        points = Line("true", answers, np.asarray(truth), ORANGE, "")
+        points = Line("true", answers, np.asarray(truth), ORANGE, POINTS)
         lines.append(points)
     titles = ("answer, the lowest first", "people up to the answer")
     return Chart(lines, titles, percent=True)
@@ -382,7 +394,8 @@ def seen_figure(part: AnyPart) -> Chart:
     limits = (np.append(0.0, lower), np.append(0.0, upper))
     shares = np.append(0.0, expected.consistent)
     line = Line("seen on average, and its 95 % limits", edges, shares, limits=limits)
-    return Chart([line], ("answer", "people up to the answer"), percent=True)
+    titles = ("answer", "people up to the answer")
+    return Chart([line], titles, percent=True)
 
 
 def one_survey_figure(survey: OneSurvey) -> Chart:
@@ -391,17 +404,19 @@ def one_survey_figure(survey: OneSurvey) -> Chart:
     limits = survey.lower, survey.upper
     estimated = "estimated, 95 % interval"
     lines = [
-        Line(estimated, labels, survey.estimates, BLUE, "", limits),
-        Line("true", labels, survey.truth, ORANGE, ""),
+        Line(estimated, labels, survey.estimates, BLUE, POINTS, limits),
+        Line("true", labels, survey.truth, ORANGE, POINTS),
     ]
     # Estimates below 0 are drawn as they are, beside a line that says what they stand for.
     below = survey.unit == "people" and np.min(survey.lower) < 0
     if below and len(labels) > 1:
         ends = [labels[0], labels[-1]]
-        nobody = "nobody: what is left of it counts as 0"
-        lines.append(Line(nobody, ends, [0.0, 0.0], GREY, "dot"))
+        said = "nobody: what is left of it counts as 0"
+        nobody = Line(said, ends, [0.0, 0.0], GREY, "dot")
+        lines.append(nobody)
     left_out = _of(labels, range(survey.every), "answers")
-    return Chart(lines, ("", survey.unit), turned=True, left_out=left_out)
+    titles = ("", survey.unit)
+    return Chart(lines, titles, turned=True, left_out=left_out)
 
 
 def beliefs_figure(
@@ -410,8 +425,8 @@ def beliefs_figure(
     """How likely an answer of a level may be held after a report, and was before."""
     priors = [prior] * len(names)
     limits = (low, high)
-    after = Line("after a report", names, priors, BLUE, "", limits, bare=True)
-    before = Line("before", names, priors, ORANGE, "")
+    after = Line("after a report", names, priors, BLUE, POINTS, limits, bare=True)
+    before = Line("before", names, priors, ORANGE, POINTS)
     return Chart(
         [after, before],
         ("", "held to be so likely"),
@@ -442,7 +457,8 @@ def rounds_figure(part: AnyPart, planned: Option) -> Chart:
             totals[name] = [part.total(error) for error in errors]
     lines = _lines(counts, totals)
     here = _upright("these rounds", asked, lines, RED)
-    return Chart([*lines, here], ("rounds", f"error, {part.asked.unit}"), "y")
+    titles = ("rounds", f"error, {part.asked.unit}")
+    return Chart([*lines, here], titles, log="y")
 
 
 def estimates_figure(rows: DataFrame) -> Chart:
@@ -450,8 +466,9 @@ def estimates_figure(rows: DataFrame) -> Chart:
     answers = rows["answer"].tolist()
     estimates = rows["estimate"].to_numpy()
     limits = rows["lower"].to_numpy(), rows["upper"].to_numpy()
-    line = Line("people", answers, estimates, BLUE, "", limits)
-    return Chart([line], ("", "people"), turned=True)
+    line = Line("people", answers, estimates, BLUE, POINTS, limits)
+    titles = ("", "people")
+    return Chart([line], titles, turned=True)
 
 
 def distribution_figure(
@@ -476,7 +493,8 @@ def distribution_figure(
     fine = np.append(ends[0], values)
     estimates = np.append(0.0, smoothed["estimate"])
     curve = Line("smoothed (EMS), no limits", fine, estimates, ORANGE, "dash")
-    return Chart([consistent, curve], ("answer", "people up to the answer"))
+    titles = ("answer", "people up to the answer")
+    return Chart([consistent, curve], titles)
 
 
 def over_rounds_figure(rows: DataFrame) -> Chart:
@@ -493,7 +511,8 @@ def over_rounds_figure(rows: DataFrame) -> Chart:
         line = Line(answer, number, estimates, colour, limits=limits, marked=True)
         lines.append(line)
     left_out = _of(lines, by_answer, "answers")
-    return Chart(lines, ("round", "estimate"), left_out=left_out)
+    titles = ("round", "estimate")
+    return Chart(lines, titles, left_out=left_out)
 
 
 def _lines(x: Any, values: Mapping[str, ArrayLike]) -> list[Line]:
@@ -547,9 +566,12 @@ def plotly_of(drawn: Chart) -> Figure:
         values = {across: x, along: line.values}
         name = _as_it_is(line.name)
         figure.add_scatter(**values, name=name, mode=_mode(line), **style)
-    margin = {"l": 8, "r": 8, "t": 8, "b": 40}
-    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
-    figure.update_layout(height=350, margin=margin, legend=legend)
+    figure.update_layout(
+        height=350,
+        margin={"l": 8, "r": 8, "t": 8, "b": 40},  # left, right, top and bottom
+        # In a row above the chart.
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
+    )
     _style_axes(figure, drawn, across, along)
     return figure
 

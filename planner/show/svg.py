@@ -41,7 +41,7 @@ _MOST_LETTERS = 24
 _LARGEST_WHOLE = 1e9  # a label of more digits has no room
 
 
-_DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
+_DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3"}
 
 
 def svg_of(drawn: Chart, alt: str) -> str:
