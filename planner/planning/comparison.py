@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planner.planning.by_level import ByLevel
 from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,31 +75,36 @@ def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], f
     if plan.objective_value is not None:
         figures["", "", "objective"] = plan.objective_value
     for question in plan.questions:
-        name = question.name
-        levels = question.fact(ByLevel)
-        if levels is not None:
-            for i, level in enumerate(levels.names):
-                spent = float(levels.epsilons[i])
-                figures[name, level, "spent (epsilon)"] = spent
-                if against:
-                    said_against = float(question.leakage[1, i])
-                    figures[name, level, "said against (epsilon)"] = said_against
-                item_error = float(levels.percent[i])
-                figures[name, level, "item error, %"] = item_error
-        figures[name, "", "total error, %"] = 100 * question.error_share
-        moves = question.moves
-        if moves is not None:
-            # A count moves by people, a mean by its own unit.
-            unit = "people" if moves.unit else "in its unit"
-            figures[name, "", f"one false report, {unit}"] = moves.most
-            if moves.of_answering is not None:
-                what = "one false report, times who answer"
-                figures[name, "", what] = moves.of_answering.most
-        part = question.part
-        if question.again is not None:
-            for what, stays, anew in question.again.beside:
-                percent_stays = 100 * part.total(stays) / part.whole
-                figures[name, "", f"{what}, %"] = percent_stays
-                percent_anew = 100 * part.total(anew) / part.whole
-                figures[name, "", f"{what}, answers drawn anew, %"] = percent_anew
+        for level, what, figure in _of_question(question, against=against):
+            figures[question.name, level, what] = figure
     return figures
+
+
+def _of_question(
+    question: QuestionPlan, *, against: bool
+) -> Iterator[tuple[str, str, float]]:
+    """The figures of a question: the level, or "" for all of them, and what each is."""
+    levels = question.fact(ByLevel)
+    if levels is not None:
+        for i, level in enumerate(levels.names):
+            yield level, "spent (epsilon)", float(levels.epsilons[i])
+            if against:
+                said_against = float(question.leakage[1, i])
+                yield level, "said against (epsilon)", said_against
+            yield level, "item error, %", float(levels.percent[i])
+    yield "", "total error, %", 100 * question.error_share
+    moves = question.moves
+    if moves is not None:
+        # A count moves by people, a mean by its own unit.
+        unit = "people" if moves.unit else "in its unit"
+        yield "", f"one false report, {unit}", moves.most
+        if moves.of_answering is not None:
+            most = moves.of_answering.most
+            yield "", "one false report, times who answer", most
+    part = question.part
+    if question.again is not None:
+        for what, stays, anew in question.again.beside:
+            percent_stays = 100 * part.total(stays) / part.whole
+            yield "", f"{what}, %", percent_stays
+            percent_anew = 100 * part.total(anew) / part.whole
+            yield "", f"{what}, answers drawn anew, %", percent_anew

@@ -147,11 +147,11 @@ class Kind(Protocol[Q, M]):
                 continue
             for direction, level in enumerate((pair.first, pair.second)):
                 # Where a pair is not directed, it is said for its answers and against them.
-                rows = [0, 1]
+                said = [0, 1]
                 if shape.levels.directed:
-                    rows = [direction]
-                so_far = realised[rows, level]
-                realised[rows, level] = np.maximum(so_far, pair.realised)
+                    said = [direction]
+                so_far = realised[said, level]
+                realised[said, level] = np.maximum(so_far, pair.realised)
         # Rounding to whole numbers keeps every pair's budget, but a logarithm has a last digit.
         return np.minimum(realised, spent)
 

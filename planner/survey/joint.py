@@ -65,7 +65,8 @@ class Joint(Categorical):
         if self.rounds is not None:
             raise wrong("given", "left out for 'joint'", "Ask it once.", "rounds")
         if not self.parts:  # until it is in a survey
-            for field in sorted(_OF_THE_PARTS & self.model_fields_set):
+            of_parts = _OF_THE_PARTS & self.model_fields_set
+            for field in sorted(of_parts):
                 key = field.replace("levels", "level")
                 remedy = (
                     "Levels, their rule and labels are those of the questions it is of."
@@ -78,9 +79,10 @@ class Joint(Categorical):
             raise wrong("given", allowed, "Leave them out.", "parts")
         for part in self.parts:
             if len(part.columns) > 1 and not self.columns:
+                columns = list(part.answer_column.names)
                 allowed = "one column for a part of a joint question"
                 remedy = f"Name its own columns in {self.name!r}."
-                raise wrong(list(part.answer_column.names), allowed, remedy, "of")
+                raise wrong(columns, allowed, remedy, "of")
         # Fields of a frozen model are set past it, once, while it is made.
         if "rule" not in self.model_fields_set:
             self.__dict__["rule"] = self.parts[0].rule
@@ -105,7 +107,8 @@ class Joint(Categorical):
         # Under one-sided budgets a pair has two, one for each direction: kinds would need both.
         kinds = None
         if self.parts[0].rule == DEFAULT_RULE:
-            kinds = kinds_of_cells([_budgets_of_answers(part) for part in self.parts])
+            budgets = [_budgets_of_answers(part) for part in self.parts]
+            kinds = kinds_of_cells(budgets)
         if kinds is not None:
             matrix = kinds.budgets.tolist()
             self.__dict__["levels"] = self._levels_of_kinds(kinds)

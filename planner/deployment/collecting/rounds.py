@@ -45,17 +45,19 @@ def round_rows(
     for number, one_round in rounds.items():
         notes = _notes([one_round])
         yield f"round {number}", replace(one_round.rows, notes=notes)
+    count = len(rounds)
+    # A window of one round, or of all, says nothing that is not said elsewhere.
+    says_more = 1 < window < count
     for last in rounds:
         first = last - window + 1
         numbers = range(first, last + 1)
-        # A window of one round, or of all, says nothing that is not said elsewhere.
         # A window with a gap would be an average over other times than its name says.
-        if 1 < window < len(rounds) and rounds.keys() >= set(numbers):
+        complete = rounds.keys() >= set(numbers)
+        if says_more and complete:
             inside = [rounds[number] for number in numbers]
             weights = [1 / window] * window
             rows = _combined(law, inside, weights, confidence)
             yield f"rounds {first} to {last}", rows
-    count = len(rounds)
     if count > 1:
         weights = [1 / count] * count
         rows = _combined(law, list(rounds.values()), weights, confidence)
@@ -112,6 +114,28 @@ def _notes(rounds: Sequence[_Round]) -> list[str]:
     return notes
 
 
+class _WeightedSum(NamedTuple):
+    """A sum of rounds with ``weights``, ``(rounds, 1)``.
+
+    Estimates of answers that stay vary ``against`` each other between rounds, by this variance.
+    Where everybody reports one value in many rounds, these vary ``together`` while it stays.
+    """
+
+    weights: Array
+    against: Array
+    together: bool
+
+    def errors(self, errors: Array, deviations: float = 1.0) -> Array:
+        """Errors of the sum, by those of the rounds: of both so many standard ``deviations``."""
+        weighted = self.weights * errors
+        drawn_anew = np.square(weighted).sum(axis=0)
+        square = drawn_anew + deviations**2 * self.against
+        if self.together:
+            varying_together = np.square(weighted.sum(axis=0))
+            square = np.maximum(square, varying_together)
+        return np.asarray(np.sqrt(square))
+
+
 def _combined(
     law: CollectedLaw,
     rounds: Sequence[_Round],
@@ -138,22 +162,13 @@ def _combined(
     if_drawn_anew = np.square(weighted_spreads).sum(axis=0)
     if_they_stay = np.square(weighted_spreads.sum(axis=0))
     against = np.maximum(if_drawn_anew - if_they_stay, 0)
-
-    def of_sum(errors: Array, deviations: float = 1.0) -> Array:
-        """The errors of a weighted sum of rounds, so many standard deviations as ``errors`` are."""
-        weighted = w * errors
-        square = np.square(weighted).sum(axis=0) + deviations**2 * against
-        if law.blanks:  # while a value stays, all rounds vary together
-            varying_together = np.square(weighted.sum(axis=0))
-            square = np.maximum(square, varying_together)
-        return np.asarray(np.sqrt(square))
-
+    weighted_sum = _WeightedSum(w, against, together=law.blanks)
     total = (w * value).sum(axis=0)
     # A quartile has no error and no mean over rounds: the quartile of all rounds
     # together is another number.
     quartile = np.isnan(error).any(axis=0)
     total[quartile] = np.nan
-    columns = [total, of_sum(error)]
+    columns = [total, weighted_sum.errors(error)]
     for side in (-1, 1):
         # A round that is taken away brings its upper limit to the lower one of the sum.
         half = np.where(side * w > 0, upper - value, value - lower)
@@ -162,8 +177,8 @@ def _combined(
             drawn = np.maximum(half, drawn)
         # What a limit allows for beyond the draws, in the round's own direction.
         beyond = np.abs(w) * np.maximum(half - drawn, 0)
-        reached = of_sum(drawn, z) + beyond.sum(axis=0)
-        columns.append(total + side * reached)
+        half_of_sum = weighted_sum.errors(drawn, z) + beyond.sum(axis=0)
+        columns.append(total + side * half_of_sum)
     first = rounds[0].rows
     users = sum(one_round.rows.users for one_round in rounds)
     larger = np.maximum(if_drawn_anew, if_they_stay)
