@@ -119,25 +119,12 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
 
         Of ``"best"`` it is that of the set design, or of the best table if its error is smaller.
         """
-        least = question.policy.plain(1).least_demanded()
-        # Two sets that differ in one item have the budget of items: no smaller cap can be kept.
-        if question.cap is not None and question.cap < least:
-            what = f"cap of question {question.name!r}"
-            allowed = f"at least {least:g}, that of items"
-            remedy = "Leave it out for one budget of any two sets, or lower the levels' budgets."
-            raise InputError(what, question.cap, allowed, remedy)
+        _check_cap(question)
         if question.padding_length is not None:
             return question
         sets = set_model_of(question)
         if sets is None:
-            remedy = (
-                f"Add {mark('padding_length')}, or in {mark('[question.sets]')} the shares of "
-                "people with 0, 1, 2, ... items (sizes) or the file of a pilot."
-            )
-            where = (f"question {question.name!r}",)
-            raise InputError(
-                "sets", None, "given, or a padding length", remedy, place=where
-            )
+            raise _no_length(question)
         refuse_objective(question)
         people = max(1, round(users))
         part = Part.alone(question, people, share)
@@ -310,18 +297,18 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
     ) -> int | None:
         """The fewest people for such an error: with more of them another length may be best."""
         # The fewest over all lengths: at more people the plan would take another.
-        numbers = [super().people_for(part, facts, total, error)]
+        at_this_length = super().people_for(part, facts, total, error)
         padded = fact_of(facts, Padded)
-        plan = None
-        if padded is not None and part.asked.padding_length is None:
-            plan = padded.plan
-        if plan is not None:
-            squared_errors, biases = every_length(part, plan)
-            for squared, bias in np.column_stack([squared_errors, biases]).tolist():
-                # What is cut stays, however many people there are; the rest falls with them.
-                errors = ErrorLaw(bias=bias)
-                people = errors.people(squared - bias, error, part.everybody)
-                numbers.append(people)
+        given = part.asked.padding_length is not None
+        if given or padded is None or padded.plan is None:
+            return at_this_length
+        numbers = [at_this_length]
+        squared_errors, biases = every_length(part, padded.plan)
+        for squared, bias in np.column_stack([squared_errors, biases]).tolist():
+            # What is cut stays, however many people there are; the rest falls with them.
+            errors = ErrorLaw(bias=bias)
+            people = errors.people(squared - bias, error, part.everybody)
+            numbers.append(people)
         reached = [number for number in numbers if number is not None]
         return min(reached, default=None)
 
@@ -355,6 +342,28 @@ class SetKind(Kind[ItemSet, CollectedLaw]):
         return levels_of(part, planned, length), padded, promised
 
 
+def _check_cap(question: ItemSet) -> None:
+    """Refuse a cap below the budget of items: two sets that differ in one item have that."""
+    least = question.policy.plain(1).least_demanded()
+    if question.cap is not None and question.cap < least:
+        what = f"cap of question {question.name!r}"
+        allowed = f"at least {least:g}, that of items"
+        remedy = (
+            "Leave it out for one budget of any two sets, or lower the levels' budgets."
+        )
+        raise InputError(what, question.cap, allowed, remedy)
+
+
+def _no_length(question: ItemSet) -> InputError:
+    """What is wrong where nothing is known from which a padding length could be chosen."""
+    remedy = (
+        f"Add {mark('padding_length')}, or in {mark('[question.sets]')} the shares of "
+        "people with 0, 1, 2, ... items (sizes) or the file of a pilot."
+    )
+    where = (f"question {question.name!r}",)
+    return InputError("sets", None, "given, or a padding length", remedy, place=where)
+
+
 def _at_length(option: Option, length: int) -> Option:
     """The option, which is for sets that are padded to a ``length``."""
     return replace(option, note=f"l = {length}", length=length)
@@ -362,9 +371,8 @@ def _at_length(option: Option, length: int) -> Option:
 
 def _require_planned(question: ItemSet, whole: Option) -> None:
     """Refuse a question for which nothing but a set design will do, if there is none."""
-    if whole.refused and (
-        question.mechanism == SET_DESIGN or not question.policy.rule.covers_sets
-    ):
+    needed = question.mechanism == SET_DESIGN or not question.policy.rule.covers_sets
+    if needed and whole.refused:
         remedy = 'Change that, or ask for another mechanism, under the rule "min".'
         raise InputError.because(SET_DESIGN, f"{SET_DESIGN}: {whole.refused}", remedy)
 
