@@ -22,12 +22,12 @@ _MOST_KNOWN = 2**16  # different cells that are remembered
 MOST_PLACED = 1_000_000  # answers that no level lists
 LONGEST_PLACED = 1_000  # letters of one
 SHOWN = 40  # letters of a cell, in an error
-_YES = (
+_TICKED_WORDS = (
     "1 yes x true y 1.0 checked on selected ja oui si s\u00ed sim \u2713 \u2714 \u2611"
 )
-_NO = "0 no false n 0.0 unchecked off nein non n\u00e3o \u2610"
-TICKS: Final = tuple(_YES.split())
-UNTICKED: Final = ("", "not selected", *_NO.split())
+_UNTICKED_WORDS = "0 no false n 0.0 unchecked off nein non n\u00e3o \u2610"
+TICKS: Final = tuple(_TICKED_WORDS.split())
+UNTICKED: Final = ("", "not selected", *_UNTICKED_WORDS.split())
 # Of three digits after a comma it may stand between thousands.
 COMMA = re.compile(r"[+-]?\d*,(\d{1,2}|\d{4,})")
 # As tables turn 1-5 or 10/12 into dates: 2026-05-01, 05-Jan, Oct 12.
