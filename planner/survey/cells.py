@@ -27,7 +27,7 @@ _TICKED_WORDS = (
 )
 _UNTICKED_WORDS = "0 no false n 0.0 unchecked off nein non n\u00e3o \u2610"
 TICKS: Final = tuple(_TICKED_WORDS.split())
-UNTICKED: Final = ("", "not selected", *_UNTICKED_WORDS.split())
+UNTICKED: Final = (*_UNTICKED_WORDS.split(), "", "not selected")
 # Of three digits after a comma it may stand between thousands.
 COMMA = re.compile(r"[+-]?\d*,(\d{1,2}|\d{4,})")
 # As tables turn 1-5 or 10/12 into dates: 2026-05-01, 05-Jan, Oct 12.
