@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from measure import LONG, Figure, show
 
+from planner.deployment.collecting.attending import CORRECTED, attention_rows
 from planner.estimates.channel import OrderedEstimates
 from planner.estimates.rows import AnswerRows, differences, weighted
+from planner.laws.anchor import Anchor
+from planner.mechanisms.anchored import AnchoredCounter, counts_of_question
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.making import subset_selection
+from planner.mechanisms.words import seeded_words
 from planner.planning.plan import plan_survey
 from planner.survey.choices import Categorical, ItemSet
 from planner.survey.levels import Level
@@ -55,6 +60,12 @@ def figures(draws: int = DRAWS) -> list[Figure]:
         of_gaps(draws, people=(20, 1000), budget=2.0, shares=(0.2, 0.2)),
         of_gaps(draws, people=(200, 100), budget=8.0, shares=(0.0, 0.05)),
     ]
+    for together in (True, False):
+        rows += [
+            of_attention(draws, 100, (6.0, 8.0), 0.05, together=together),
+            of_attention(draws, 2000, (6.0, 8.0), 0.002, together=together),
+            of_attention(draws, 2000, (2.0, 3.0), 0.0, together=together),
+        ]
     return rows
 
 
@@ -171,6 +182,50 @@ def of_gaps(
     what += f"{shares[0]:g} and {shares[1]:g}"
     extra = f"; found at 5 % in {told_apart / draws:.1%}"
     return figure(what, np.array([held / draws]), extra)
+
+
+def of_attention(
+    draws: int,
+    people: int,
+    budgets: tuple[float, float],
+    rare: float,
+    *,
+    together: bool,
+) -> Figure:
+    """Shares of four answers if all attended, by an anchor; eight in ten people attend.
+
+    To both questions or to neither if ``together``, else to each by itself.
+    """
+    first = Level("rare", budgets[0], ("a", "b"))
+    second = Level("usual", budgets[1], ("c", "d"))
+    law = deployed(Categorical("q", (first, second), "avg"), people)
+    law = replace(law, anchor=Anchor("check", "d"))
+    truth = np.array([rare, *[(1 - rare) / 3] * 3])
+    rng = np.random.default_rng(1)
+    held = np.zeros(4)
+    for _ in range(draws):
+        attends = rng.random(people) < 0.8
+        attends_to_anchor = attends
+        if not together:
+            attends_to_anchor = rng.random(people) < 0.8
+        anything, any_other = rng.integers(4, size=(2, people))
+        of_question = np.where(attends, rng.choice(4, people, p=truth), anything)
+        of_anchor = np.where(attends_to_anchor, 3, any_other)
+        pairs = list(zip(of_question.tolist(), of_anchor.tolist(), strict=True))
+        counter = AnchoredCounter(law)
+        counter.add(law.draw_many(pairs, seeded_words(rng))[0])
+        sums = {("q", None): counter.sums()}
+        counted = counts_of_question(law, sums["q", None])
+        rows = law.rows([counted], LEAST)
+        corrected = dict(attention_rows(law, sums, rows, LEAST))["q", CORRECTED]
+        lower = corrected["lower"] / people
+        upper = corrected["upper"] / people
+        held += (lower - 1e-9 <= truth) & (truth <= upper + 1e-9)
+    attend = "both or neither" if together else "each by itself"
+    what = (
+        f"if all attended, {people} people, budgets {budgets[0]:g} and {budgets[1]:g}, "
+    )
+    return figure(f"{what}share {rare:g}, {attend}", held / draws)
 
 
 def deployed(question: Question, people: int) -> CollectedLaw:

@@ -14,17 +14,21 @@ With ``dp_a / d(mean T_a) = 1 / g`` and ``dp_a / dg = (u - p_a) / g`` the delta 
 ``Cov(mean T_a, g) = Cov(mean T_a, mean T*) / (1 - u)``. A report has both, so that this covariance
 is seen, whatever it is: where each person attends to both questions or to neither it is
 ``g (1 - g) (p_a - u) / n``, and the last term is never above 0; where people attend to each on
-their own it is 0. Source: Atsusaka and Stevenson (Political Analysis 2023), for two answers.
+their own it is 0. ``p_a - u`` is a ratio,
+``(mean T_a - u) / g``: its limits are Fieller's (Fieller, J. R. Stat. Soc. B 1954). Source of the
+correction: Atsusaka and Stevenson (Political Analysis 2023), for two answers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from planner.arrays import Array
 from planner.estimates.counts import reach
+from planner.estimates.rows import ShareWithLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +102,43 @@ class Attention:
         """
         g = min(self.share, 1.0)
         corrected = (shares - (1 - g) * self.even) / g
-        most = standard_errors * self.standard_error  # Cauchy and Schwarz
-        with_attention = np.clip(covariances / (1 - self.even), -most, most)
+        correlations = self._correlations(standard_errors, covariances)
         gap = self.even - corrected  # u - p_a
-        variance = np.square(standard_errors)
-        variance = variance + np.square(gap) * self.standard_error**2
-        variance = variance + 2 * gap * with_attention
+        variance = np.square(standard_errors) + np.square(gap * self.standard_error)
+        together = correlations * standard_errors * self.standard_error
+        variance = variance + 2 * gap * together
         return corrected, np.sqrt(np.maximum(variance, 0.0)) / g
+
+    def _correlations(self, standard_errors: Array, covariances: Array) -> Array:
+        """The correlations of each ``mean T_a`` with ``g``, within -1 and 1."""
+        of_both = standard_errors * self.standard_error * (1 - self.even)
+        return np.clip(covariances / np.maximum(of_both, 1e-300), -1.0, 1.0)
+
+    def corrected_limit(
+        self,
+        shares: ShareWithLimits,
+        covariances: Array,
+        confidence: float,
+        side: Literal[-1, 1],
+    ) -> Array:
+        """The lower limits of the corrected shares (``side`` -1), or the upper ones, not cut.
+
+        ``p_a - u`` is the ratio ``r`` of ``m = mean T_a - u`` and ``g``. By Fieller its limits are
+        those ``r`` at which ``m - r g`` is as far from 0 as the confidence allows,
+
+            (m - r g)^2 = x^2 - 2 r c x y + r^2 y^2,
+
+        where ``x`` is how far the limit of ``mean T_a`` on that side is, so that rare answers keep
+        their skewed limits (Zou and Donner, 2008), ``y`` how far those of ``g`` are, and ``c`` the
+        correlation of the two. Only where the attention is told apart from 0.
+        """
+        g = min(self.share, 1.0)
+        m = shares.value - self.even
+        x = shares.above if side > 0 else shares.below
+        y = float(reach(confidence)) * self.standard_error
+        c = self._correlations(shares.error, covariances)
+        square = g**2 - y**2  # of r in the quadratic equation, above 0
+        half_linear = m * g - c * x * y
+        constant = np.square(m) - np.square(x)
+        root = np.sqrt(np.maximum(np.square(half_linear) - square * constant, 0.0))
+        return np.asarray(self.even + (half_linear + side * root) / square)

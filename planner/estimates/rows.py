@@ -568,8 +568,8 @@ def differences(
     """
     from scipy.special import ndtr
 
-    p1 = _shares_with_limits(first, confidence)
-    p2 = _shares_with_limits(second, confidence)
+    p1 = shares_with_limits(first, confidence)
+    p2 = shares_with_limits(second, confidence)
     gap = p1.value - p2.value
     # Limits of quartiles are ends of cells: they have no size that a chance could be read off.
     no_size = np.isnan(first["standard_error"])
@@ -609,7 +609,7 @@ def _distances(rows: AnswerRows, confidence: float) -> tuple[Array, Array]:
     return below, above
 
 
-class _WithLimits(NamedTuple):
+class ShareWithLimits(NamedTuple):
     """An estimate, its error, and how far its population's limits are below and above it."""
 
     value: Array
@@ -618,12 +618,12 @@ class _WithLimits(NamedTuple):
     above: Array
 
 
-def _shares_with_limits(rows: AnswerRows, confidence: float) -> _WithLimits:
-    """Counts as shares of the people they are of; all else as it is."""
+def shares_with_limits(rows: AnswerRows, confidence: float) -> ShareWithLimits:
+    """Counts as shares of the people they are of, all else as it is, with a population's limits."""
     is_count = ~np.isnan(rows.whole)
     whole = np.where(is_count, rows.whole, 1.0)
     below, above = _distances(rows, confidence)
-    return _WithLimits(
+    return ShareWithLimits(
         value=rows["estimate"] / whole,
         error=np.sqrt(_population_variance(rows)) / whole,
         below=below / whole,

@@ -146,6 +146,57 @@ def test_people_told_of_are_those_of_draws():
     assert as_exact_as == pytest.approx(anchor_cost(anchor).as_exact_as[0.8], rel=0.14)
 
 
+TWO = """
+[survey]
+name = "habits"
+users = 20000
+[[question]]
+name = "smokes"
+[[question.level]]
+name = "any"
+epsilon = 4.0
+items = ["yes", "no"]
+[[question]]
+name = "check"
+anchor = "smokes"
+known = "no"
+"""
+
+
+def test_of_two_answers_the_cost_is_that_of_people_who_attend_to_both():
+    """Nobody smokes; 3,000 draws: within 14 %, a false alarm of one in 10 million.
+
+    Of people who attend to each question on their own, a near miss, it is 27 % lower.
+    """
+    _, anchor = plan_survey(survey_from_text(TWO)).questions
+    own, other = anchor.law.shape.support()[0]
+    a = float(own)
+    b = float(other)
+    rng = np.random.default_rng(12)
+    attentive = 0.8
+    people = 20_000
+
+    def reports(yes, no):
+        """Chances of a report, and the anchor's report, that support yes and no."""
+        of_yes = b + yes * (a - b)
+        of_no = b + no * (a - b)
+        return np.outer([1 - of_yes, of_yes], [1 - of_no, of_no])
+
+    def as_exact_as(chances):
+        drawn = rng.multinomial(people, chances.ravel(), size=3000).reshape(-1, 2, 2)
+        yes = (drawn[:, 1].sum(axis=1) / people - b) / (a - b)
+        no = (drawn[:, :, 1].sum(axis=1) / people - b) / (a - b)
+        g = 2 * no - 1
+        corrected = (yes - (1 - g) / 2) / g
+        return b * (1 - b) / (a - b) ** 2 / corrected.var(ddof=1)
+
+    both = attentive * reports(0.0, 1.0) + (1 - attentive) * reports(0.5, 0.5)
+    apart = reports(0.1, 0.9)
+    stated = anchor_cost(anchor).as_exact_as[attentive]
+    assert as_exact_as(both) == pytest.approx(stated, rel=0.14)
+    assert as_exact_as(apart) != pytest.approx(stated, rel=0.14)
+
+
 @pytest.fixture(scope="module")
 def parameters():
     return survey_parameters(plan_survey(survey_from_text(SURVEY)))

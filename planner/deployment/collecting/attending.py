@@ -11,12 +11,11 @@ from planner.deployment.collecting.estimate_tables import RowsName
 from planner.deployment.collecting.reports import Sums
 from planner.estimates.attention import Attention
 from planner.estimates.channel import Estimate
-from planner.estimates.counts import reach
 from planner.estimates.rows import (
     AnswerRow,
     AnswerRows,
     answer_rows,
-    population_rows,
+    shares_with_limits,
 )
 from planner.mechanisms.anchored import anchor_means
 from planner.mechanisms.asking import CollectedLaw
@@ -60,23 +59,23 @@ def attention_rows(
     row = AnswerRow("attentive people", share.scaled(0, users), whole=users)
     yield (law.name, ATTENTION), answer_rows(users, [row])
     if attention.is_seen(confidence):
-        drawn = population_rows(rows, confidence)
-        corrected = _corrected(drawn, attention, means.covariances, confidence)
+        corrected = _corrected(rows, attention, means.covariances, confidence)
         yield (law.name, CORRECTED), corrected
 
 
 def _corrected(
     rows: AnswerRows, attention: Attention, covariances: Array, confidence: float
 ) -> AnswerRows:
-    """How many people would have each answer if all attended, with normal limits."""
-    shares, errors = attention.corrected(
-        shares=rows["estimate"] / rows.whole,
-        standard_errors=rows["standard_error"] / rows.whole,
-        covariances=covariances,
-    )
-    half = reach(confidence) * errors
-    lower = np.clip(shares - half, 0.0, 1.0)
-    upper = np.clip(shares + half, 0.0, 1.0)
+    """How many people would have each answer if all attended, of people drawn at random.
+
+    The limits combine those of the shares as reported and of the attention.
+    """
+    reported = shares_with_limits(rows, confidence)
+    shares, errors = attention.corrected(reported.value, reported.error, covariances)
+    lower = attention.corrected_limit(reported, covariances, confidence, -1)
+    upper = attention.corrected_limit(reported, covariances, confidence, 1)
+    lower = np.clip(lower, 0.0, 1.0)
+    upper = np.clip(upper, 0.0, 1.0)
     note = "corrected for people who answer at random, evenly"
     corrected = []
     for k, answer in enumerate(rows.answers):
