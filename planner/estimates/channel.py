@@ -62,7 +62,8 @@ class ChannelEstimates(NamedTuple):
         # The least matrix, as forms go, that is above both along each eigenvector of the gap.
         gap = covariance - self.covariance
         values, vectors = np.linalg.eigh(gap)
-        excess = (vectors * np.maximum(values, 0)) @ vectors.T
+        positive = np.maximum(values, 0)
+        excess = (vectors * positive) @ vectors.T
         return self._replace(covariance=self.covariance + excess)
 
     def of_shares_up_to(self, *, no_answer: bool = False) -> ChannelEstimates:
@@ -170,7 +171,8 @@ def wanted_estimates(
     """
     column = np.asarray(counts)
     outputs = estimator.shape[1]
-    if column.shape != (outputs,) or column.dtype.kind not in "iu" or column.min() < 0:
+    is_whole = column.dtype.kind in "iu"
+    if column.shape != (outputs,) or not is_whole or column.min() < 0:
         allowed = f"{outputs} whole numbers of at least 0, one a report"
         remedy = f"Count the reports by numpy.bincount(reports, minlength={outputs})."
         raise InputError("counts", counts, allowed, remedy)
@@ -275,9 +277,10 @@ def _around(mean: float, scores: Array) -> Array:
     ranks = np.arange(scores.size)
     rank = float(np.interp(mean, scores[order], ranks))
     below = min(int(rank), scores.size - 2)
+    lower, upper = order[below : below + 2]
     shares = np.zeros(scores.size)
-    shares[order[below]] = below + 1 - rank
-    shares[order[below + 1]] = rank - below
+    shares[lower] = below + 1 - rank
+    shares[upper] = rank - below
     return shares
 
 
@@ -442,7 +445,9 @@ class OrderedEstimates(WithDataFrame):
         rising_lower = np.maximum.accumulate(lower)
         from_the_last = np.minimum.accumulate(upper[::-1])
         rising_upper = from_the_last[::-1]
-        return np.append(rising_lower, 1.0), np.append(rising_upper, 1.0)
+        rising_lower = np.append(rising_lower, 1.0)
+        rising_upper = np.append(rising_upper, 1.0)
+        return rising_lower, rising_upper
 
     @property
     def _up_to(self) -> Flags:
@@ -518,7 +523,8 @@ class OrderedEstimates(WithDataFrame):
         # An answer's share is that up to it, less that up to the one before (Abel's summation).
         indicators = chosen.astype(np.float64)
         steps = -np.diff(indicators, axis=1)
-        shares = chosen[:, -1] + steps @ self.values
+        up_to_all = chosen[:, -1]
+        shares = up_to_all + steps @ self.values
         variances = np.einsum("kp,pq,kq->k", steps, self.covariance, steps)
         people = self.users * shares
         errors = self.users * np.sqrt(variances)
@@ -582,7 +588,7 @@ class OrderedEstimates(WithDataFrame):
             raise InputError(
                 "scores", scores, allowed, "Give one score for each answer."
             )
-        # Whoever is up to an answer misses what lies above it.
+        # Whoever is up to an answer does not count for what the next ones count more.
         steps = -np.diff(numbers)
         value = float(numbers[-1] + steps @ self.values)
         variance = float(steps @ self.covariance @ steps)

@@ -118,7 +118,8 @@ class Estimates(WithDataFrame):
     def seen(self) -> Array:
         """What the chance of an estimate depends on, a row an item."""
         errors = np.maximum(self.standard_errors, self.null_standard_errors)
-        return np.stack([self.values, np.maximum(errors, 1e-9)], axis=1)
+        errors = np.maximum(errors, 1e-9)
+        return np.stack([self.values, errors], axis=1)
 
     def tail(
         self, seen: Array, count: Whole, chance: Array, upper: bool = False
@@ -202,7 +203,9 @@ class Estimates(WithDataFrame):
         users = np.full(len(seen), self.users, dtype=np.int64)
         enough = partial(self.enough, seen, miss, users)
         too_much = partial(self.too_much, seen, miss, users)
-        return _least_chance(enough, len(seen)), _least_chance(too_much, len(seen))
+        lower = _least_chance(enough, len(seen))
+        upper = _least_chance(too_much, len(seen))
+        return lower, upper
 
     def clipped(self) -> ProcessedCounts:
         """Every count moved into ``[0, users]``. Small counts become too large on average."""
@@ -227,7 +230,8 @@ class Estimates(WithDataFrame):
         [58.0, 42.0, 0.0]
         """
         v = self.values
-        variances = np.square(np.maximum(self.null_standard_errors, 1e-300))
+        errors = np.maximum(self.null_standard_errors, 1e-300)
+        variances = np.square(errors)
         order = np.argsort(-v / variances, kind="stable")
         value = v[order]
         variance = variances[order]
@@ -276,6 +280,11 @@ def reach(confidence: float, together: int = 1) -> float:
     (1.96, 2.807)
     """
     return -normal_quantile(tail_share(confidence, together) / 2)
+
+
+def nearest_share(number: float) -> float:
+    """The nearest number from 0 to 1."""
+    return min(max(number, 0.0), 1.0)
 
 
 def tail_share(confidence: float, together: int = 1) -> float:
@@ -409,15 +418,14 @@ def support_tail(
     >>> support_tail([1], [1], 2, [0.5], [0.25]).round(12).tolist()
     [0.625]
     """
-    # A row an item; its columns are how many of those with the item are among the supports.
-    with_item = np.reshape(count, (-1, 1))
-    a_of_row = np.reshape(a, (-1, 1))
-    b_of_row = np.reshape(b, (-1, 1))
-    of_them, chances = _binomial(with_item, a_of_row)
-    of_others = np.reshape(least, (-1, 1)) - of_them
-    enough = _binomial_tail(of_others, users - with_item, b_of_row)
-    tail = (chances * enough).sum(axis=1)
-    return np.minimum(1.0, tail)
+    # A row an item; its columns are how many reports of those with the item support it.
+    holders = np.reshape(count, (-1, 1))
+    of_holders, chances = _binomial(holders, np.reshape(a, (-1, 1)))
+    missing = np.reshape(least, (-1, 1)) - of_holders
+    others = users - holders
+    enough = _binomial_tail(missing, others, np.reshape(b, (-1, 1)))
+    joint = chances * enough
+    return np.minimum(1.0, joint.sum(axis=1))
 
 
 def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
@@ -439,8 +447,8 @@ def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
     first = np.maximum(0, smallest).astype(np.int64)
     last = np.minimum(count, largest).astype(np.int64)
     # As many columns as the widest row needs; beyond its own end a row has no chance.
-    width = int((last - first).max()) + 1
-    numbers = first + np.arange(width)
+    widths = last - first + 1
+    numbers = first + np.arange(int(widths.max()))
     others = np.maximum(count - numbers, 0)
     # n over k is 1 / ((n + 1) B(k + 1, n - k + 1)).
     logs = xlogy(numbers, chance) + xlog1py(others, -chance)
@@ -481,11 +489,11 @@ def _least_chance(holds: Callable[[Array], Flags], size: int) -> Array:
     most = np.ones(size)
     for _ in range(_CHANCE_STEPS):
         middle = (least + most) / 2
-        good = holds(middle)
-        least = np.where(good, least, middle)
-        most = np.where(good, middle, most)
-    # An end that was never left is the end of all chances.
-    return np.where(least == 0, 0.0, most)
+        held = holds(middle)
+        least = np.where(held, least, middle)
+        most = np.where(held, middle, most)
+    never_left = least == 0
+    return np.where(never_left, 0.0, most)
 
 
 def _first_that_holds(
@@ -497,9 +505,10 @@ def _first_that_holds(
     while np.any(least < most):
         middle = (least + most) // 2
         # All items are searched together; one that is settled holds, so that it stays.
-        good = holds(np.minimum(middle, high)) | (least >= most)
-        least = np.where(good, least, middle + 1)
-        most = np.where(good, middle, most)
+        settled = least >= most
+        held = holds(np.minimum(middle, high)) | settled
+        least = np.where(held, least, middle + 1)
+        most = np.where(held, middle, most)
     return most
 
 
@@ -574,8 +583,8 @@ class DrawnEstimates(Estimates):
         """
         if self.one_in is None:
             return _lot_variance(counts, self.users)
-        counts = np.clip(counts, 0, self.users)
-        return np.square(counts) / self.users
+        people = np.clip(counts, 0, self.users)
+        return np.square(people) / self.users
 
     def intervals(
         self, confidence: float = CONFIDENCE, simultaneous: bool = False
@@ -620,17 +629,19 @@ class DrawnEstimates(Estimates):
             above = lower <= counts + 1e-9
             below = counts <= upper + 1e-9
             return bool(above.all() and below.all())
-        miss = tail_share(confidence, counts.size)
         few = self._skewed
         half = reach(confidence, counts.size) * self.standard_errors
         distance = np.abs(self.values - counts)
         near = distance <= half + 1e-9
+        if not near[~few].all():
+            return False
+        miss = tail_share(confidence, counts.size)
         people = counts[few].round().astype(np.int64)
         seen = self.reported.seen[few]
         # All people are never too few for what was seen, and none are never too many.
         enough = self._enough(seen, miss, people) | (people == self.users)
         too_many = self._too_many(seen, miss, people) & (people > 0)
-        return bool(near[~few].all() and enough.all() and not too_many.any())
+        return bool(enough.all() and not too_many.any())
 
     @property
     def _factor(self) -> float:
@@ -655,19 +666,24 @@ class DrawnEstimates(Estimates):
         of the upper one, and its columns of ``seen``.
         """
         near = self.standard_errors + 8 * self._unit
-        columns = [low - near, low + near, high - near, high + near]
+        columns = []
+        for limit in (low, high):
+            columns.append(limit - near)
+            columns.append(limit + near)
         guesses = np.clip(columns, 0, self.users).round()
         return np.column_stack([guesses.T, self.reported.seen])
 
     def _limits_by_law(self, miss: float, rows: Array) -> CountLimits:
         """Limits that miss with this chance at most, of rows of ``_guesses``."""
-        low, below, above, high = rows[:, :4].astype(np.int64).T
-        seen = rows[:, 4:]
+        guesses, seen = np.hsplit(rows, [4])
+        low, below, above, high = guesses.astype(np.int64).T
         enough = partial(self._enough, seen, miss)
         too_many = partial(self._too_many, seen, miss)
-        lower = self._search(enough, low, below)
-        upper = self._search(too_many, above, high) - 1
-        return np.minimum(lower, self.users), np.maximum(upper, 0)
+        fewest = self._search(enough, low, below)
+        most = self._search(too_many, above, high) - 1
+        lower = np.minimum(fewest, self.users)
+        upper = np.maximum(most, 0)
+        return lower, upper
 
     def _search(
         self, holds: Callable[[Whole], Flags], low: Whole, high: Whole
@@ -704,10 +720,12 @@ class DrawnEstimates(Estimates):
         else:
             m = count * (reports / people)
             others = people - np.maximum(count, 1)
-            q = 1 - (1 - reports / people) * (others / max(people - 1, 1))
-            of_same_law = np.ceil(m / q - 1e-9).astype(np.int64)
-            trials = np.minimum(of_same_law, trials)
-        chance = np.minimum(m / np.maximum(trials, 1), 1.0)
+            share_of_others = others / max(people - 1, 1)
+            q = 1 - (1 - reports / people) * share_of_others
+            of_same_law = np.ceil(m / q - 1e-9)
+            trials = np.minimum(of_same_law.astype(np.int64), trials)
+        chance = m / np.maximum(trials, 1)
+        chance = np.minimum(chance, 1.0)
         return trials, self.share_reported * chance
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, product
 from math import inf, prod, sqrt
 from typing import NamedTuple
@@ -183,9 +183,11 @@ class CrossTable(WithDataFrame):
 
     def _somebody(self, people: SupportEstimates) -> bool:
         """Whether the reports rule out that any of some counts is 0."""
-        nobody = np.zeros(people.values.size, dtype=np.int64)
-        chance = people.tail(people.seen, nobody, np.ones(nobody.size))
-        return bool((chance <= tail_share(self.confidence) / 2).all())
+        size = people.values.size
+        nobody = np.zeros(size, dtype=np.int64)
+        chance = people.tail(people.seen, nobody, np.ones(size))
+        ruled_out = chance <= tail_share(self.confidence) / 2
+        return bool(ruled_out.all())
 
     @cached_property
     def _margins(self) -> tuple[Array, Array]:
@@ -222,11 +224,11 @@ class CrossTable(WithDataFrame):
     @cached_property
     def margins_known(self) -> bool:
         """Whether each answer's people are above their standard error, so that shares are known."""
-        sums = np.vstack(self.lines)
-        people = sums @ self.counts.ravel()
-        spread = sums @ self.covariance @ sums.T
-        errors = np.sqrt(np.diag(spread))
-        return bool((people > errors).all())
+        margins = np.vstack(self.lines)
+        people = margins @ self.counts.ravel()
+        spread = margins @ self.covariance @ margins.T
+        clear = people > np.sqrt(np.diag(spread))
+        return bool(clear.all())
 
     @cached_property
     def rough(self) -> str:
@@ -245,9 +247,9 @@ class CrossTable(WithDataFrame):
         """
         from scipy.stats import chi2
 
-        cells = np.arange(self.counts.size).reshape(self.counts.shape)
+        cells = np.arange(self.counts.size)
         # The last row and column follow from the others: (d1 - 1)(d2 - 1) contrasts are free.
-        contrasts = cells[:-1, :-1].ravel()
+        contrasts = cells.reshape(self.counts.shape)[:-1, :-1].ravel()
         theta = self._theta.ravel()[contrasts]
         jacobian = self._jacobian()
         spread = jacobian @ self._independent_covariance @ jacobian.T / self.users
@@ -322,9 +324,10 @@ class CrossTable(WithDataFrame):
                 value = people / people_of_line
             note = "The reports cannot rule out that nobody gave that answer."
             return Estimate(value, None, 0.0, 1.0, note)
-        kinds = np.stack([cell, line - cell, 1 - line]) > 0
+        # Cells of people in the cell, of others of its line, and of all others.
+        kinds = np.stack([cell, line - cell, 1 - line])
         moments = []
-        for mix in within(kinds, self.shares.ravel()):
+        for mix in within(kinds > 0, self.shares.ravel()):
             moments.append(self.moments(mix, sums).tolist())
         law = CellShare(
             users=self.users,
@@ -347,12 +350,16 @@ class CrossTable(WithDataFrame):
         in_rows[list(rows)] = 1.0
         in_columns = np.zeros(second)
         in_columns[list(columns)] = 1.0
+        in_others = 1 - in_rows
+        in_other_columns = 1 - in_columns
+        # Which cells the four of the merged table have.
         n11 = np.kron(in_rows, in_columns)
-        n12 = np.kron(in_rows, 1 - in_columns)
-        n21 = np.kron(1 - in_rows, in_columns)
-        n22 = np.kron(1 - in_rows, 1 - in_columns)
-        margins = np.stack([n11 + n12, n21 + n22, n11 + n21, n12 + n22])
-        people = self.people_in(margins)
+        n12 = np.kron(in_rows, in_other_columns)
+        n21 = np.kron(in_others, in_columns)
+        n22 = np.kron(in_others, in_other_columns)
+        rows_of_two = [n11 + n12, n21 + n22]
+        columns_of_two = [n11 + n21, n12 + n22]
+        people = self.people_in(np.stack(rows_of_two + columns_of_two))
         if not self._somebody(people):
             return Estimate(None, None, 0.0, inf, UNKNOWN)
         cells = np.stack([n11, n12, n21, n22])
@@ -396,6 +403,17 @@ class CrossTable(WithDataFrame):
         }
 
 
+def _merged_moments(
+    moments: Callable[[Array, Array], Array],
+    mix: Array,
+    cells: Array,
+    shares: Array,
+    sums: Array,
+) -> Array:
+    """Moments of sums over the cells of a merged table, whose people are mixed so."""
+    return moments(shares @ mix, sums @ cells)
+
+
 def _shares_of(counts: Array) -> Array:
     """Shares of estimated counts, none negative."""
     positive = np.maximum(counts, 0.0)
@@ -426,8 +444,9 @@ def margin_matrix(
     axes = np.reshape(order, sizes)
     # The questions that stay come first: a row then has all cells of one of theirs.
     axes = np.moveaxis(axes, kept, range(len(kept)))
-    rows = axes.reshape(prod(sizes[k] for k in kept), -1)
-    matrix = np.zeros((len(rows), len(items)))
+    cells_kept = prod(sizes[k] for k in kept)
+    rows = axes.reshape(cells_kept, -1)
+    matrix = np.zeros((cells_kept, len(items)))
     for of_row, columns in zip(matrix, rows, strict=True):
         of_row[columns] = 1
     return matrix
@@ -452,19 +471,15 @@ def pair_tables(
         first = questions[i]
         second = questions[j]
         cells = margin_matrix(items, answers, (i, j))
+        merged = cells @ counts
         mix = within(cells > 0, shares_of_all)
-
-        def merged(
-            shares: Array, sums: Array, mix: Array = mix, cells: Array = cells
-        ) -> Array:
-            return moments(shares @ mix, sums @ cells)
 
         table = CrossTable(
             names=(first.name, second.name),
             answers=(first.answers, second.answers),
-            counts=(cells @ counts).reshape(len(first.answers), len(second.answers)),
+            counts=merged.reshape(len(first.answers), len(second.answers)),
             users=users,
-            moments=merged,
+            moments=partial(_merged_moments, moments, mix, cells),
             confidence=confidence,
             in_order=(first.in_order, second.in_order),
         )

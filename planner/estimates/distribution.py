@@ -88,10 +88,14 @@ class DistributionEstimates:
             raise InputError("value", value, allowed, "Give a value within the range.")
         lower, upper = self._band
         # The ends of the cell that holds the value; of an end itself both are this end.
-        before = int(np.searchsorted(self.edges, value, side="right")) - 1
-        after = int(np.searchsorted(self.edges, value, side="left"))
-        share = float(np.interp(value, self.edges, self.consistent))
-        return BetweenLimits(share, float(lower[before]), float(upper[after]))
+        not_above = int(np.searchsorted(self.edges, value, side="right"))
+        not_below = int(np.searchsorted(self.edges, value, side="left"))
+        share = np.interp(value, self.edges, self.consistent)
+        return BetweenLimits(
+            value=float(share),
+            lower=float(lower[not_above - 1]),
+            upper=float(upper[not_below]),
+        )
 
     def quantile(self, share: float = 0.5) -> BetweenLimits:
         """The value up to which this share of those who answered lie, with limits.
@@ -135,7 +139,8 @@ class DistributionEstimates:
     @property
     def smoothed_edges(self) -> Array:
         """Ends of the smoothed curve's cells."""
-        return np.linspace(self.edges[0], self.edges[-1], self.smoothed.size + 1)
+        ends = self.smoothed.size + 1
+        return np.linspace(self.edges[0], self.edges[-1], ends)
 
     def smoothed_share_up_to(self, values: ArrayLike) -> Array:
         """The smoothed curve: share up to each value, rising from 0 to 1; no limits are known."""
@@ -148,7 +153,9 @@ class DistributionEstimates:
     def _band(self) -> tuple[Array, Array]:
         """Limits of the shares up to each edge together; at the lower end nobody is below."""
         lower, upper = self.shares_up_to.band
-        return np.append(0.0, lower), np.append(0.0, upper)
+        lower = np.append(0.0, lower)
+        upper = np.append(0.0, upper)
+        return lower, upper
 
 
 def estimate_distribution(

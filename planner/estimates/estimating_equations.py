@@ -162,7 +162,8 @@ class Equations:
 
     def covariance(self, coefficients: Array) -> Array:
         """The sandwich ``A^-1 B A^-1`` at the solution, ``(q, q)``."""
-        inverse = np.linalg.inv(self.score(coefficients).information)
+        score = self.score(coefficients)
+        inverse = np.linalg.inv(score.information)
         return inverse @ self.middle(coefficients) @ inverse.T
 
     def start(self) -> Array:
@@ -183,7 +184,8 @@ class Equations:
             base = float(self.weights @ self.sums.base)
             least, most = _SHARES_TO_START
             share = min(max(total / base, least), most)
-            log_odds = np.log(share / (1 - share))
+            odds = share / (1 - share)
+            log_odds = np.log(odds)
             design = self.design
             targets = np.full(len(design), log_odds)
         solution, *_ = np.linalg.lstsq(design, targets)
@@ -274,7 +276,8 @@ class Equations:
 
     def _separated(self, coefficients: Array) -> ConvergenceError:
         """The error that names the term whose people seem to have the answer never, or always."""
-        spans = np.abs(coefficients) * np.ptp(self.design, axis=0)
+        ranges = np.ptp(self.design, axis=0)
+        spans = np.abs(coefficients) * ranges
         name = self.names[int(np.argmax(spans))]
         reason = (
             f"no finite coefficients fit: by {name!r} people seem to have the answer all, "

@@ -75,14 +75,15 @@ class LongerSets:
         # What is kept of an item of such a set; sets up to the padding length are whole.
         sizes = np.array(self.sizes[::-1])
         kept = np.append(self.padding_length / sizes, 1.0)
-        counted = np.cumsum(people * kept)
-        counts = np.cumsum(people)
-        return np.interp(expected, np.append(0.0, counted), np.append(0.0, counts))
+        counted = np.append(0.0, np.cumsum(people * kept))
+        counts = np.append(0.0, np.cumsum(people))
+        return np.interp(expected, counted, counts)
 
     def largest_bias(self, users: int) -> float:
         """The most people by which a count can be too small, whatever the item."""
         # People of each size: those with a longer set than the one before, less the next.
-        people = -np.diff([*self.most_people(users), 0])
+        longer = [*self.most_people(users), 0]
+        people = -np.diff(longer)
         sizes = np.array(self.sizes, dtype=np.float64)
         lost = 1 - self.padding_length / sizes
         return float(people @ lost)

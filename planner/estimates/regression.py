@@ -172,8 +172,8 @@ class Regression:
         if self.equations.link == "linear" or not 0 < value < 1:
             return effect
         log_odds = np.log(value / (1 - value))
-        # Delta method: the logarithm of odds has the slope 1 / (p (1 - p)).
-        half = reach(self.confidence) * effect.standard_error / (value * (1 - value))
+        slope_of_share = value * (1 - value)  # by the logarithm of odds
+        half = reach(self.confidence) * effect.standard_error / slope_of_share
         lower = 1 / (1 + np.exp(half - log_odds))
         upper = 1 / (1 + np.exp(-half - log_odds))
         return replace(effect, lower=float(lower), upper=float(upper))

@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arrays import Array, Flags, Whole
-from planner.estimates.counts import CountLimits, DrawnEstimates, Estimates
+from planner.estimates.counts import (
+    CountLimits,
+    DrawnEstimates,
+    Estimates,
+    nearest_share,
+)
 from planner.limits import CONFIDENCE
 
 # Of the noise that is added: its standard deviation in units of a report, and of the spread.
@@ -48,9 +53,9 @@ class ReportLaw(NamedTuple):
         chances = shares @ self.matrix
         # What a report adds, less the mean of its block.
         deviations = self.estimator.copy()
-        ends = np.cumsum(self.blocks, dtype=np.int64)[:-1]
+        ends = np.cumsum(self.blocks, dtype=np.int64)
         outputs = np.arange(chances.size)
-        for block in np.split(outputs, ends):
+        for block in np.split(outputs, ends[:-1]):
             in_block = chances[block]
             mean = deviations[:, block] @ in_block / in_block.sum()
             deviations[:, block] -= mean[:, None]
@@ -142,7 +147,8 @@ class SumLaw:
         others = np.maximum(others, 0.0) * exists
         nobody = others.sum(axis=1) <= 0
         others[nobody] = exists
-        return others / others.sum(axis=1, keepdims=True)
+        totals = others.sum(axis=1, keepdims=True)
+        return others / totals
 
 
 class Series(NamedTuple):
@@ -189,7 +195,8 @@ class Series(NamedTuple):
         halves = np.arange(terms, dtype=np.float64) + 0.5
         frequencies = halves * step
         of_noise = np.exp(-np.square(frequencies * smear) / 2)
-        rotations = np.exp(1j * np.outer(numbers, frequencies))
+        angles = np.outer(numbers, frequencies)
+        rotations = np.exp(1j * angles)
         return cls(
             smear=smear,
             reach=reach,
@@ -204,9 +211,10 @@ class Series(NamedTuple):
 
         ``logs`` is ``(k, u)`` where ``mean`` and ``x`` are ``(k,)``, and ``(u,)`` of one ``X``.
         """
-        phase = logs.imag - np.multiply.outer(x, self.frequencies)
-        waves = np.exp(logs.real) * np.sin(phase)
-        above = np.clip(0.5 + waves @ self.weights, 0, 1)
+        turns = np.multiply.outer(x, self.frequencies)
+        waves = np.exp(logs.real) * np.sin(logs.imag - turns)
+        above = 0.5 + waves @ self.weights
+        above = np.clip(above, 0, 1)
         # The series repeats itself: far away nothing is above, or all is.
         distance = np.subtract(mean, x)
         far = np.abs(distance) > self.reach
@@ -346,7 +354,11 @@ class ReportSums(Estimates):
         for kind in np.unique(kinds):
             rows = np.flatnonzero(kinds == kind)
             tails[rows] = self._tail_of_kind(
-                int(kind), seen[rows, 0], count[rows], chance[rows], upper=upper
+                kind=int(kind),
+                values=seen[rows, 0],
+                count=count[rows],
+                chance=chance[rows],
+                upper=upper,
             )
         return tails
 
@@ -360,8 +372,9 @@ class ReportSums(Estimates):
         log_counted = series.log_counted
         if drawn:
             # Each of them is counted with this chance, and else is one of the others.
-            of_counted = chance[:, None] * np.exp(series.log_counted)
-            of_others = (1 - chance[:, None]) * np.exp(log_others)
+            p = chance[:, None]
+            of_counted = p * np.exp(series.log_counted)
+            of_others = (1 - p) * np.exp(log_others)
             log_counted = _log(of_counted + of_others)
         others = self.users - count
         logs = count[:, None] * log_counted + others[:, None] * log_others
@@ -369,7 +382,8 @@ class ReportSums(Estimates):
         aside = _MOVED_ASIDE * series.smear
         if upper:
             above = series.chance_above(logs, mean, values + aside)
-            return 1 - np.minimum(1, (1 - above) / _NOT_FURTHER)
+            not_above = (1 - above) / _NOT_FURTHER
+            return 1 - np.minimum(1, not_above)
         above = series.chance_above(logs, mean, values - aside)
         return np.minimum(1, above / _NOT_FURTHER)
 
@@ -416,9 +430,11 @@ class AnsweredShare(NamedTuple):
         By Davies's series, see :class:`Series`.
         """
         n = self.users
-        answered = min(max(self.every / n, 0.0), 1.0)
+        answered = nearest_share(self.every / n)
+        inside = answered * share
+        others = answered * (1 - share)
         # People inside, others with an answer of the order, and those without one.
-        shares = np.array([answered * share, answered * (1 - share), 1 - answered])
+        shares = np.array([inside, others, 1 - answered])
         numbers = self.cell - share * self.total
         means = self.kinds @ numbers
         squares = self.kinds @ np.square(numbers)
@@ -443,16 +459,18 @@ class AnsweredShare(NamedTuple):
         mean = n * float(shares @ means)
         seen = self.people - share * self.every
         aside = _MOVED_ASIDE * series.smear
-        above = float(series.chance_above(logs, mean, seen - aside))
-        below = 1 - float(series.chance_above(logs, mean, seen + aside))
-        return min(1.0, above / _NOT_FURTHER), min(1.0, below / _NOT_FURTHER)
+        above = series.chance_above(logs, mean, seen - aside)
+        above_further = series.chance_above(logs, mean, seen + aside)
+        upper = float(above) / _NOT_FURTHER
+        lower = (1 - float(above_further)) / _NOT_FURTHER
+        return min(1.0, upper), min(1.0, lower)
 
     def limits(self, miss: float) -> tuple[float, float]:
         """The least and the largest share that fit, each missing half of so much."""
         from scipy.optimize import brentq
 
         value = self.people / max(self.every, 1e-300)
-        middle = min(max(value, 0.0), 1.0)
+        middle = nearest_share(value)
 
         def as_large(share: float) -> float:
             above, _ = self.tails(share)
@@ -473,7 +491,9 @@ class AnsweredShare(NamedTuple):
             if as_small(middle) > 0:
                 upper = brentq(as_small, middle, 1.0, xtol=_SHARE_TOLERANCE)
         # A search that stops short of an end errs outwards.
-        return max(lower - _SHARE_TOLERANCE, 0.0), min(upper + _SHARE_TOLERANCE, 1.0)
+        least = max(lower - _SHARE_TOLERANCE, 0.0)
+        most = min(upper + _SHARE_TOLERANCE, 1.0)
+        return least, most
 
 
 def within(chosen: Flags, shares: Array) -> Array:

@@ -314,8 +314,9 @@ def smoothed_rows(rows: AnswerRows, edges: Array, smoothed: Array) -> AnswerRows
     >>> curve.answers, curve["estimate"].round(6).tolist()
     (['up to 5', 'up to 10', 'up to 15', 'up to 20'], [100.0, 300.0, 600.0, 1000.0])
     """
-    finer_edges = np.linspace(edges[0], edges[-1], smoothed.size + 1)
-    _, *ends = end_names(finer_edges)
+    lowest = edges[0]
+    highest = edges[-1]
+    _, *ends = end_names(np.linspace(lowest, highest, smoothed.size + 1))
     up_to = np.cumsum(smoothed).tolist()
     whole = float(rows.whole[0])
     curve = []
@@ -448,9 +449,13 @@ def _last_share(estimates: OrderedEstimates, population: bool = False) -> Estima
     """The share of the last answer."""
     last = np.zeros((1, len(estimates.answers)), dtype=np.bool_)
     last[0, -1] = True
-    columns = estimates.among(last, population=population)
-    value, error, lower, upper = (float(column[0]) for column in columns)
-    return Estimate(value, error, lower, upper)
+    value, error, lower, upper = estimates.among(last, population=population)
+    return Estimate(
+        value=float(value[0]),
+        standard_error=float(error[0]),
+        lower=float(lower[0]),
+        upper=float(upper[0]),
+    )
 
 
 # -- whose variance is counted ---------------------------------------------------------------
@@ -473,9 +478,9 @@ def population_limits(
     lower, upper = _combined_limits(rows, confidence, together)
     if rows.of_population is None:
         return lower, upper
-    by_law_lower, by_law_upper = rows.of_population(confidence, together)
-    lower = np.where(np.isnan(by_law_lower), lower, by_law_lower)
-    upper = np.where(np.isnan(by_law_upper), upper, by_law_upper)
+    least, most = rows.of_population(confidence, together)
+    lower = np.where(np.isnan(least), lower, least)
+    upper = np.where(np.isnan(most), upper, most)
     return lower, upper
 
 
@@ -490,7 +495,8 @@ def _combined_limits(
     if together:
         lower = rows["joint_lower"]
         upper = rows["joint_upper"]
-        at_once = max(int(np.isfinite(value).sum()), 1)
+        stated = np.isfinite(value)
+        at_once = max(int(stated.sum()), 1)
     drawn = reach(confidence, at_once) * np.sqrt(rows.drawn)
     to_lower = np.maximum(value - lower, 0)
     to_upper = np.maximum(upper - value, 0)
@@ -580,7 +586,8 @@ def differences(
     above = np.hypot(p1.above, p2.below)
     columns = (gap, error, gap - below, gap + above)
     towards_0 = np.where(gap > 0, below, above)
-    standard_errors = reach(confidence) * np.abs(gap) / np.maximum(towards_0, 1e-300)
+    towards_0 = np.maximum(towards_0, 1e-300)
+    standard_errors = reach(confidence) * np.abs(gap) / towards_0
     chance = 2 * ndtr(-standard_errors)
     notes = list(map(joined, first.notes, second.notes))
     whole = np.where(np.isnan(first.whole), np.nan, 1.0)
@@ -682,7 +689,8 @@ def weighted(
     w = np.array(weights, dtype=np.float64)
     mass = w * n
     # Kish's effective sample size (1965): people of one weight whose mean varies as much.
-    effective = float(mass.sum() ** 2 / (mass @ w))
+    effective = mass.sum() ** 2 / (mass @ w)
     note = f"weighted by group: as exact as {effective:,.0f} people"
     notes = [note] * len(first.answers)
-    return first.stating(int(n.sum()), columns, notes, all_people), effective
+    reported = int(n.sum())
+    return first.stating(reported, columns, notes, all_people), float(effective)

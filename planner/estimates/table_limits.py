@@ -16,7 +16,7 @@ import numpy as np
 
 from planner.arrays import Array
 from planner.estimates.channel import Estimate
-from planner.estimates.counts import reach
+from planner.estimates.counts import nearest_share, reach
 
 _FAR_ODDS = 50.0  # of a log of odds
 _SMALLEST_SHARE = 1e-12  # share that is tried
@@ -53,10 +53,9 @@ class CellShare(NamedTuple):
         in_margin = min(self.margin / self.users, 1.0)
         kinds = (in_margin * rho, in_margin * (1 - rho), 1 - in_margin)
         square = 0.0
-        for share, (of_cell, of_margin) in zip(kinds, self.moments, strict=True):
-            square_of_cell, product = of_cell
-            square_of_margin = of_margin[1]
-            of_kind = square_of_cell - 2 * rho * product + rho**2 * square_of_margin
+        for share, moments in zip(kinds, self.moments, strict=True):
+            (of_cell, product), (_, of_margin) = moments
+            of_kind = of_cell - 2 * rho * product + rho**2 * of_margin
             square += share * of_kind
         return self.users * square
 
@@ -74,7 +73,8 @@ class CellShare(NamedTuple):
     def estimate(self, miss: float) -> Estimate:
         """The share with limits that miss with this chance, half on each side."""
         value = self.cell / self.margin
-        middle = min(max(value, 0.0), 1.0)
+        middle = nearest_share(value)
+        variance = max(self.variance(middle), 0.0)
 
         def not_too_small(rho: float) -> bool:
             return self.tails(rho)[0] > miss / 2
@@ -84,7 +84,7 @@ class CellShare(NamedTuple):
 
         return Estimate(
             value=value,
-            standard_error=sqrt(max(self.variance(middle), 0.0)) / self.margin,
+            standard_error=sqrt(variance) / self.margin,
             lower=_edge(not_too_small, middle, 0.0),
             upper=_edge(not_too_large, middle, 1.0),
         )
@@ -102,7 +102,8 @@ def _binomial_tails(events: float, trials: float, chance: float) -> tuple[float,
         upper = float(betainc(events, failures, chance))
     lower = 1.0
     if events < trials:
-        lower = 1 - float(betainc(events + 1, trials - events, chance))
+        more = float(betainc(events + 1, trials - events, chance))
+        lower = 1 - more
     return upper, lower
 
 
@@ -143,9 +144,9 @@ class TwoByTwo:
     @cached_property
     def margins(self) -> tuple[float, float]:
         """Shares of the first row and of the first column, from 0 to 1."""
-        row = float(self.counts[:2].sum()) / self.users
-        column = float(self.counts[::2].sum()) / self.users
-        return min(max(row, 0.0), 1.0), min(max(column, 0.0), 1.0)
+        row = float(self.counts[:2].sum())
+        column = float(self.counts[::2].sum())
+        return nearest_share(row / self.users), nearest_share(column / self.users)
 
     def distance(self, odds_ratio: float) -> float:
         """``L = N11 N22 - psi N12 N21`` over its standard deviation at odds ``psi``.
@@ -278,14 +279,16 @@ class SquaredDistance(NamedTuple):
             distance = self.seen - self.trace - s
             return float(ndtr(distance / sqrt(variance)))
         degrees = self.trace / scale
-        return float(ncx2.cdf(self.seen / scale, degrees, s / scale))
+        noncentrality = s / scale
+        return float(ncx2.cdf(self.seen / scale, degrees, noncentrality))
 
     def limits(self, miss: float) -> tuple[float, float]:
         """The limits of ``s`` that miss with this chance, half on each side."""
         if self.trace <= 0 or self.trace_of_square <= 0:
             return self.seen, self.seen
-        tail = miss / 2
-        return self._end(1 - tail), self._end(tail)
+        lower = self._end(1 - miss / 2)
+        upper = self._end(miss / 2)
+        return lower, upper
 
     def _end(self, chance: float) -> float:
         """The ``s`` at which what was seen or less has this chance; 0 if it has less there."""

@@ -76,7 +76,9 @@ class Bits(Shape):
     def support(self) -> list[tuple[Fraction, Fraction]]:
         chances = []
         for a, b in zip(self.a, self.b, strict=True):
-            chances.append((Fraction(a, DENOMINATOR), Fraction(b, DENOMINATOR)))
+            true_chance = Fraction(a, DENOMINATOR)
+            other_chance = Fraction(b, DENOMINATOR)
+            chances.append((true_chance, other_chance))
         return chances
 
     @property

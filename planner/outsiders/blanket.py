@@ -123,8 +123,9 @@ class Blanket:
             raise InputError(names, (p, beta, q), allowed, remedy)
         alpha = min(beta / (p - 1), 1 / (p + 1))
         gamma = max(0.0, 1 - (p + 1) * alpha)
+        likelier = p * alpha
         # Outcomes: likelier of x, likelier of x', alike of both.
-        masses = np.array([p * alpha, p * alpha, gamma]) / q
+        masses = np.array([likelier, likelier, gamma]) / q
         first = q * np.array([1, 1 / p, 1])
         second = q * np.array([1 / p, 1, 1])
         possible = masses > 0
@@ -174,8 +175,9 @@ class Blanket:
             raise InputError(f"others[:, {y}]", float(least[y]), "above 0", remedy)
         hides = least > 0
         omega = least[hides]
-        blanket = cls(omega, p_first[hides] / omega, p_second[hides] / omega)
-        return blanket.merged()
+        first_ratios = p_first[hides] / omega
+        second_ratios = p_second[hides] / omega
+        return cls(omega, first_ratios, second_ratios).merged()
 
     @property
     def mass(self) -> float:
@@ -190,7 +192,8 @@ class Blanket:
         second = self.second[possible]
         if min(first.min(), second.min()) == 0:
             return inf
-        losses = np.abs(np.log(first / second))
+        ratios = first / second
+        losses = np.abs(np.log(ratios))
         return float(losses.max())
 
     def reversed(self) -> Blanket:
@@ -203,4 +206,4 @@ class Blanket:
         distinct, outcome = np.unique(ratios, axis=0, return_inverse=True)
         masses = np.bincount(outcome.ravel(), self.masses)
         first, second = distinct.T
-        return Blanket(np.asarray(masses, np.float64), first, second)
+        return Blanket(masses.astype(np.float64), first, second)

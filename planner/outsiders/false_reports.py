@@ -117,8 +117,9 @@ def _of_supports(law: CollectedLaw) -> FalseReports:
         length = 1  # whole sets are reported, not one item of each
     gap = (a - b) / length
     # Some laws have the same chances for all levels.
-    up = np.broadcast_to((1 - b) / gap, len(levels.names))
-    down = np.broadcast_to(b / gap, len(levels.names))
+    size = len(levels.names)
+    up = np.broadcast_to((1 - b) / gap, size)
+    down = np.broadcast_to(b / gap, size)
     held = getattr(shape, "held", None)  # elements of one report of a set design
 
     def together(level: int, answers: int) -> float:
@@ -144,8 +145,8 @@ def _of_sides(law: CollectedLaw) -> FalseReports:
     types = shape.output_types
     largest, least = extreme_weights(shape)
     # What each side counts for, and how many items stand there, (types, groups, sides).
-    weights = np.broadcast_to(shape.estimator, (*types.high_counts.shape, 2))
     counts = np.stack([types.low_counts, types.high_counts], axis=2)
+    weights = np.broadcast_to(shape.estimator, counts.shape)
 
     def together(level: int, answers: int) -> float:
         # Of each type: what the low side and the high one count for, and how many stand there.
@@ -201,8 +202,9 @@ def _of_rows(law: CollectedLaw) -> FalseReports | None:
     scores = np.array(asked.scores)
     steps = np.diff(scores)
     sums = scores[-1] - steps @ values
-    score_sum = (float(sums.max()), float(-sums.min()))
-    return replace(moves, score_sum=score_sum)
+    score_up = float(sums.max())
+    score_down = float(-sums.min())
+    return replace(moves, score_sum=(score_up, score_down))
 
 
 def _of_number(asked: Number, shape: rows.Rows) -> FalseReports:
@@ -221,12 +223,12 @@ def _of_number(asked: Number, shape: rows.Rows) -> FalseReports:
     t_s = radius * on_unit + center * t_n
     # Beside people who all have one of the numbers, which then is the mean.
     grid = np.linspace(lowest, highest, asked.points)
-    beside_number = t_s[:-1] - grid[:, None] * t_n[:-1]
+    moves = [t_s[:-1] - grid[:, None] * t_n[:-1]]
     # Where next to nobody answers the mean may be any: it moves most at one of the ends.
-    at_lowest = t_s[-1:] - lowest * t_n[-1:]
-    at_highest = t_s[-1:] - highest * t_n[-1:]
-    moves_of_mean = np.vstack([beside_number, at_lowest, at_highest])
-    of_mean = _extremes(("the mean",), moves_of_mean.reshape(1, -1), "")
+    for mean in (lowest, highest):
+        moves.append(t_s[-1:] - mean * t_n[-1:])
+    moves_of_mean = np.vstack(moves).reshape(1, -1)
+    of_mean = _extremes(("the mean",), moves_of_mean, "")
     of_sum = _extremes(("the sum of all numbers",), t_s.reshape(1, -1), "")
     return replace(of_sum, of_answering=of_mean)
 
@@ -243,12 +245,14 @@ def _beside_honest(shape: rows.Rows) -> Array:
     law = np.array(shape.rows) / DENOMINATOR
     if not shape.blocks:
         return np.broadcast_to(t, (len(t), *law.shape))
-    starts = np.cumsum([0, *shape.blocks[:-1]])
+    sizes = np.array(shape.blocks)
+    starts = np.cumsum(sizes) - sizes
     block_chances = np.add.reduceat(law, starts, axis=1)  # Pr[b | x], (answers, blocks)
     block_sums = np.add.reduceat(t * law, starts, axis=2)  # E[T 1{b} | x]
     block_means = block_sums / block_chances  # E[T | x, b]
+    mean_of_block = np.repeat(block_means, shape.blocks, axis=2)
     mean = block_sums.sum(axis=2, keepdims=True)  # E[T | x]
-    return t - np.repeat(block_means, shape.blocks, axis=2) + mean
+    return t - mean_of_block + mean
 
 
 def _of_die(law: CollectedLaw) -> FalseReports:
@@ -280,7 +284,9 @@ def of_two_rounds(
 
 def _extremes(moved: tuple[str, ...], values: Array, unit: str) -> FalseReports:
     """What one report moves at most, by the rows of an estimator, ``(quantities, reports)``."""
-    return FalseReports(moved, values.max(axis=1), -values.min(axis=1), unit)
+    most = values.max(axis=1)
+    least = values.min(axis=1)
+    return FalseReports(moved, up=most, down=-least, unit=unit)
 
 
 _OF_SHAPES: dict[str, Callable[[CollectedLaw], FalseReports | None]] = {

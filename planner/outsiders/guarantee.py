@@ -138,9 +138,9 @@ def shuffled(reports: Seen, people: int, delta: float) -> ShuffledGuarantee:
     2    public    public  1.4212   0.0145
     """
     whole_number("people", people, most=MOST_PEOPLE)
-    shape = (len(reports.names), len(reports.names))
-    epsilons = np.full(shape, np.nan)
-    local = np.full(shape, np.nan)
+    size = len(reports.names)
+    epsilons = np.full((size, size), np.nan)
+    local = epsilons.copy()
     for i, j in _pairs(reports):
         blanket = reports.blanket(i, j)
         epsilon = _epsilon_of_columns(
@@ -234,8 +234,10 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
     sides = _sides(blanket)
     # The theorem bounds n delta: its logarithm is looked for.
     guess = _approximate(sides, log(delta) + log(people), people, local)
-    if guess < 1e-9 * local and central_delta(blanket, 0.0, people).upper <= delta:
-        return 0.0
+    if guess < 1e-9 * local:
+        at_0 = central_delta(blanket, 0.0, people)
+        if at_0.upper <= delta:
+            return 0.0
     delta_of_guess = central_delta(blanket, guess, people, _COARSE).upper
     if delta_of_guess > 0:
         # The approximation errs by nearly the same factor nearby.
@@ -263,9 +265,9 @@ def _sides(blanket: Blanket) -> list[Blanket]:
 
 def _sorted_outcomes(blanket: Blanket) -> Array:
     """Masses and both ratios of the outcomes, in an order that does not depend on theirs."""
-    order = np.lexsort((blanket.masses, blanket.second, blanket.first))
-    outcomes = np.stack([blanket.masses, blanket.first, blanket.second])
-    return outcomes[:, order]
+    columns = (blanket.masses, blanket.second, blanket.first)
+    order = np.lexsort(columns)
+    return np.stack(columns)[:, order]
 
 
 def _approximate(
@@ -313,7 +315,7 @@ def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> 
     lowered = 4 * _ROUNDING * people
     lower = sums.lower / people * (1 - lowered) - raised
     upper = sums.upper / people
-    return Bracket(max(0.0, lower), min(1.0, upper))
+    return Bracket(lower=max(0.0, lower), upper=min(1.0, upper))
 
 
 def _pairs(reports: Seen) -> list[tuple[int, int]]:

@@ -76,21 +76,25 @@ def positive_part(
     bracket = _inverted(masses, values / unit, draws, accuracy)
     lower = bracket.lower * unit * (1 - 1e-12)
     upper = bracket.upper * unit * (1 + 1e-12)
-    return Bracket(max(lower, simple.lower), min(upper, simple.upper))
+    return Bracket(
+        lower=max(lower, simple.lower),
+        upper=min(upper, simple.upper),
+    )
 
 
 def _of_single_draws(masses: Array, values: Array, draws: int) -> Bracket:
     """At most the sum of single draws' parts; at least that of one above 0 without another."""
-    single = float(masses @ np.maximum(values, 0))
-    above = float(masses[values > 0].sum())  # Pr[W > 0]
-    above = min(above, 1 - 1e-16)
-    below = float(masses @ np.maximum(-values, 0))
+    part_above = float(masses @ np.maximum(values, 0))  # E[W+]
+    part_below = float(masses @ np.maximum(-values, 0))  # E[W-]
+    chance_above = float(masses[values > 0].sum())
+    chance_above = min(chance_above, 1 - 1e-16)
     others = draws - 1
     # No other draw is above 0, less what others below 0 may take off.
-    none_above = exp(others * log1p(-above))
-    alone = single * none_above - others * above * below
+    none_above = exp(others * log1p(-chance_above))
+    taken_off = others * chance_above * part_below
+    alone = part_above * none_above - taken_off
     lower = draws * max(0.0, alone) * (1 - 1e-12)
-    upper = draws * single * (1 + 1e-12)
+    upper = draws * part_above * (1 + 1e-12)
     return Bracket(lower, upper)
 
 
@@ -234,8 +238,9 @@ class _Cumulant:
         if h <= 1:  # f still rises there
             return inf
         r = exp(-2 * h)
-        series = h / (1 - r) + 2 * h * r / (1 - r) ** 2
-        inside = exp(-h) * series / tilt
+        once = h / (1 - r)
+        again = 2 * h * r / (1 - r) ** 2
+        inside = exp(-h) * (once + again) / tilt
         largest = 1 / (exp(1) * tilt)
         integral = 1 / (period * tilt**2)
         below = self._beyond(tilt, -period / 2)
@@ -279,7 +284,8 @@ class _Cumulant:
         shares = tilted / moment
         # |M(lam + i theta) / M(lam) - 1| is at most the slope times theta, and at most that.
         slope = float(tilted @ np.abs(self.values)) / moment
-        most = float(tilted.sum() + self.masses.sum()) / moment + 1
+        both_masses = float(tilted.sum() + self.masses.sum())
+        most = both_masses / moment + 1
         total = -1 / tilt**2  # as the point 0 is counted twice below
         error = 0.0
         offsets = np.arange(_ROW)

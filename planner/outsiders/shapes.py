@@ -121,10 +121,11 @@ def of_policy(policy: PrivacyPolicy) -> Seen:
     leakage = policy.leakage_epsilons
 
     def blanket(first: int, second: int) -> Blanket:
-        budget = max(budgets[first, second], budgets[second, first])
+        forward = float(budgets[first, second])
+        backward = float(budgets[second, first])
         # What hides the pair are others' answers: the worst budget against any of them counts.
         worst = max(leakage[first], leakage[second])
-        return Blanket.of_budget(float(budget), float(worst))
+        return Blanket.of_budget(max(forward, backward), float(worst))
 
     sizes = tuple(policy.item_counts.tolist())
     return Seen(policy.names, sizes, blanket)
@@ -146,7 +147,7 @@ def of_rows(law: Array, names: tuple[str, ...]) -> Seen:
     def success(prior: Array) -> float:
         """``sum over y of max_x pi_x Pr[y | x]``, as the module says."""
         joint = prior[:, None] * law
-        likeliest = np.max(joint, axis=0)
+        likeliest = joint.max(axis=0)
         return float(likeliest.sum())
 
     def blanket(first: int, second: int) -> Blanket:
@@ -251,8 +252,9 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
     hiding = least_likelihoods.min(axis=1)  # of each type
 
     def blanket(first: int, second: int) -> Blanket:
-        possible = np.maximum(types.high[:, first], types.high[:, second]) > 0
-        if np.any(possible & (hiding <= 0)):
+        possible = (types.high[:, first] > 0) | (types.high[:, second] > 0)
+        bare = possible & (hiding <= 0)
+        if bare.any():
             what = f"levels {names[first]!r}, {names[second]!r}"
             allowed = "connected to all others by finite pair budgets"
             raise InputError(what, "not", allowed, "Shuffling hides none of them.")
@@ -271,12 +273,12 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
             share = share_of_first * np.maximum(room, 0) / others
             possible = (share > 0) & (hiding > 0)
             mass = types.weights * hiding * share
-            masses.append(mass[possible])
             omega = hiding[possible]
-            of_first = likelihoods[left][:, first]
-            of_second = likelihoods[right][:, second]
-            first_ratios.append(of_first[possible] / omega)
-            second_ratios.append(of_second[possible] / omega)
+            of_first = likelihoods[left][possible, first]
+            of_second = likelihoods[right][possible, second]
+            masses.append(mass[possible])
+            first_ratios.append(of_first / omega)
+            second_ratios.append(of_second / omega)
         outcomes = Blanket(
             masses=np.concatenate(masses),
             first=np.concatenate(first_ratios),
@@ -338,7 +340,9 @@ def extreme_weights(law: subset_design.SidesCollected) -> tuple[Array, Array]:
     # A side on which no item stands is left out of the largest and of the least.
     for_largest = np.where(is_occupied, law.estimator, -np.inf)
     for_least = np.where(is_occupied, law.estimator, np.inf)
-    return for_largest.max(axis=(0, 2)), for_least.min(axis=(0, 2))
+    largest = for_largest.max(axis=(0, 2))
+    least = for_least.min(axis=(0, 2))
+    return largest, least
 
 
 def _of_hash(law: hashing.Hash) -> Seen:
@@ -358,7 +362,8 @@ def _of_hash(law: hashing.Hash) -> Seen:
     q = (1 - p) / (g - 1)
     # Outcomes: the value of the first answer, that of the second, any third value.
     outcomes = 3 if g > 2 else 2
-    masses = np.array([q, q, q * (g - 2)])
+    third = q * (g - 2)
+    masses = np.array([q, q, third])
     first_ratios = np.array([p / q, 1.0, 1.0])
     second_ratios = np.array([1.0, p / q, 1.0])
     of_any_pair = Blanket(
@@ -379,10 +384,13 @@ def _of_hash(law: hashing.Hash) -> Seen:
         other_value = 1 - 1 / g
         first_of_value = other_value ** np.arange(prior.size)
         empty_values = g * other_value**prior.size
-        by_item = first_of_value @ np.maximum(p * falling, least)
+        likeliest = np.maximum(p * falling, least)
+        by_item = first_of_value @ likeliest
         return float(by_item + empty_values * least)
 
-    reach = _reach_of_two(np.array([p]), np.array([1 / g]))
+    a = np.array([p])
+    b = np.array([1 / g])
+    reach = _reach_of_two(a, b)
     return Seen(
         names=("any answer",),
         sizes=(levels.total,),
@@ -460,7 +468,8 @@ def _likeliest(
     positions = np.arange(items - high_count + 1)
     stays_low = 1 - high_count / (items - positions)
     all_low = np.cumprod(stays_low)
-    values = np.maximum(high * prior[: positions.size], least)
+    if_high = high * prior[: positions.size]
+    values = np.maximum(if_high, least)
     # Not above the k-th value: nobody before it is on the high side.
     at_most = np.append(1.0, all_low[:-1])
     return values[::-1], at_most[::-1]

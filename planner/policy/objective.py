@@ -37,8 +37,9 @@ class Coefficients(NamedTuple):
     def evaluate(self, noise: Array, signal: Array) -> float:
         """The objective at the levels' noise and signal variances."""
         # Linear in the noise and signal variances, with one maximum over levels.
-        total = np.sum(self.noise_sum * noise + self.signal_sum * signal)
-        return float(total + np.max(self.noise_max * noise + self.signal_max * signal))
+        terms = self.noise_sum * noise + self.signal_sum * signal
+        branches = self.noise_max * noise + self.signal_max * signal
+        return float(terms.sum() + branches.max())
 
 
 @dataclass(frozen=True, slots=True)

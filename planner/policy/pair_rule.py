@@ -61,8 +61,8 @@ class PairRule:
         """The rule as files have it: its name if every reader knows it, else all pair budgets."""
         if self.name in NAMED_RULES:
             return self.name
-        rows = self.bounds(epsilons).tolist()
-        return tuple(map(tuple, rows))
+        budgets = self.bounds(epsilons).tolist()
+        return tuple(map(tuple, budgets))
 
     @property
     def open_pairs(self) -> bool:
@@ -223,7 +223,8 @@ class PairRule:
         levels = x_of_first + sp.diags_array(shrinkage) @ x_of_second
         limit = (1 - shrinkage) / 2
         # e^-r (1 - b_j) is the limit's derivative by r where b_i = e^-r (1 - b_j).
-        price = self._pair_price(epsilons, i, j, shrinkage * (1 - b[j]))
+        slope = shrinkage * (1 - b[j])
+        price = self._pair_price(epsilons, i, j, slope)
         return levels, None, limit, price
 
     def _finite_pairs(
@@ -256,7 +257,7 @@ def _picker(index: Index, size: int) -> sp.csr_array:
     """A row for each number of ``index``, with 1 in its column."""
     import scipy.sparse as sp
 
-    rows = np.arange(index.size)
-    positions = (rows, index)
-    shape = (index.size, size)
-    return sp.csr_array((np.ones(index.size), positions), shape=shape)
+    count = index.size
+    positions = (np.arange(count), index)
+    ones = np.ones(count)
+    return sp.csr_array((ones, positions), shape=(count, size))

@@ -212,7 +212,8 @@ class PrivacyPolicy:
     @property
     def smallest_pair(self) -> float:
         """The smallest budget that the policy demands of any pair, in nats."""
-        return float(self.room(np.zeros(self.size)).min())
+        room = self.room(np.zeros(self.size))
+        return float(room.min())
 
     def with_changes(
         self, epsilons: ArrayLike | None = None, rule: PairRule | None = None

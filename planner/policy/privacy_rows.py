@@ -71,7 +71,8 @@ class Reduction(NamedTuple):
         """The reduction between the first kink and the last, or where a coordinate falls to 0."""
         # The second line of a level falls to 0 at its pole: T stays just short of the first one.
         poles = -offsets[1] / slopes[1]
-        last = min(float(np.min(poles)) * SHORT_OF_POLE, float(kinks.max()))
+        before_pole = float(poles.min()) * SHORT_OF_POLE
+        last = min(before_pole, float(kinks.max()))
         ends = (float(kinks.min()), last)
         return cls(ends, kinks, offsets, slopes, prices)
 
@@ -109,7 +110,8 @@ class Reduction(NamedTuple):
         import scipy.sparse as sp
 
         # The smallest T at which no coordinate is above its first line.
-        total = float(np.max((x - self.offsets[0]) / self.slopes[0]))
+        totals = (x - self.offsets[0]) / self.slopes[0]
+        total = float(totals.max())
         scale = 1 / np.maximum(1.0, np.abs(self.slopes))
         prices = scale * self.prices(total)
         levels = [sp.diags_array(scales) for scales in scale]

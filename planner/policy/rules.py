@@ -89,7 +89,8 @@ class MinRule(PairRule):
         """
         raising, lowering = self._budgets(epsilons)
         largest = self.largest_range(epsilons)
-        ranges = np.unique(np.concatenate([raising, lowering, [largest]]))
+        ends = np.concatenate([raising, lowering, [largest]])
+        ranges = np.unique(ends)
         ranges = ranges[ranges <= largest]
         up_to_smallest = int(np.searchsorted(ranges, lowering.min(), "right"))
         first = max(0, up_to_smallest - 1)
@@ -102,7 +103,8 @@ class MinRule(PairRule):
         """No more than the largest budget either way, or both budgets of one level together."""
         raising, lowering = self._budgets(epsilons)
         both = raising + lowering
-        return float(min(raising.max(), lowering.max(), both.min()))
+        largest = min(raising.max(), lowering.max())
+        return float(min(largest, both.min()))
 
     def reduction(self, epsilons: Array) -> Reduction | None:
         """``s_i + w_i = 2 min(eps_i, T) - T``: a level with ``eps_i >= T`` is saturated."""
@@ -119,7 +121,8 @@ class MinRule(PairRule):
 
     def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction | None:
         """``b_i = max(z, 1 - z e^eps_i)``."""
-        growth = np.array([np.zeros(epsilons.size), np.expm1(epsilons)])
+        none = np.zeros(epsilons.size)
+        growth = np.array([none, np.expm1(epsilons)])
         shares = np.array([[0.0], [1.0]])
         return Reduction.half(growth, shares)
 

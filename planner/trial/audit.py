@@ -425,8 +425,10 @@ def fisher_p_value(hits: int, draws: int, others: int, other_draws: int) -> floa
 
     # Given how many of all reports have the bit, the number among the client's is
     # hypergeometric if both have one chance (Fisher, 1935).
-    law = hypergeom(draws + other_draws, hits + others, draws)
+    all_draws = draws + other_draws
+    law = hypergeom(all_draws, hits + others, draws)
     # Twice the smaller tail, at most 1: the common way to two sides, which never errs
     # more often than stated.
-    smaller = min(law.cdf(hits), law.sf(hits - 1))
-    return min(1.0, 2 * float(smaller))
+    at_most = float(law.cdf(hits))
+    at_least = float(law.sf(hits - 1))
+    return min(1.0, 2 * min(at_most, at_least))

@@ -241,8 +241,8 @@ class TriedOrdered:
         everybody, reports = self._drawn(rng)
         estimates = self._estimates(reports)
         deviation = estimates.values - self._truth
-        error = self._scale * self._directions @ deviation
-        square = float(np.square(error).sum())
+        errors = self._scale * self._directions @ deviation
+        square = float(np.square(errors).sum())
         if self.question.of_mean:
             mean = mean_of_scores(estimates, CONFIDENCE)
             scores = self.channel.wanted[0]
@@ -372,7 +372,8 @@ class TriedMean:
         counts = reports_by_number.sum(axis=0)
         counted = Aggregate(int(counts.sum()), counts)
         raw = self.asked.scaled(self.law.shape.estimate(counted))
-        return everybody, self.law.asked.estimates(raw).mean
+        estimates = self.law.asked.estimates(raw)
+        return everybody, estimates.mean
 
     @cached_property
     def _distinct(self) -> tuple[Array, Whole]:
