@@ -381,9 +381,8 @@ def folded(text: str) -> str:
     >>> folded("\u00a0Cafe\u0301 ") == folded("CAF\u00c9")
     True
     """
-    return unicodedata.normalize(
-        "NFC", unicodedata.normalize("NFC", text.strip()).casefold()
-    )
+    composed = unicodedata.normalize("NFC", text.strip())
+    return unicodedata.normalize("NFC", composed.casefold())
 
 
 def of_both(rule: Rule, x: float, y: float, against: float) -> float:

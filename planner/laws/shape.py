@@ -145,7 +145,8 @@ class Shape(LawPart, ABC):
                 backward = self.ratio(j, i)
             if forward is not None and backward is not None:
                 realised = log_upper_bound(max(forward, backward))
-                budgets.append(PairBudget(i, j, realised, self.levels.demanded(i, j)))
+                demanded = self.levels.demanded(i, j)
+                budgets.append(PairBudget(i, j, realised, demanded))
         return budgets
 
     def support(self) -> list[tuple[Fraction, Fraction]] | None:

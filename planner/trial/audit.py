@@ -148,12 +148,13 @@ def audit_client(
     order = rng.permuted(np.repeat(positions, reports))
     block = max(1, _AUDIT_BYTES // attempt.longest)
     # The same answers in the same order to two starts: equal reports show a seed that is fixed.
-    again = order[: min(block, _REPEATED * len(attempt.asked))]
+    repeated = min(block, _REPEATED * len(attempt.asked))
+    again = order[:repeated]
     try:
         first = attempt.count(box, again)
         second, _ = attempt.read(box, again)
         attempt.repeats(first, second, again)
-        for start in range(again.size, order.size, block):
+        for start in range(repeated, order.size, block):
             attempt.count(box, order[start : start + block])
         faults, tests, visible = attempt.judged(1 - confidence)
     except _Malformed as fault:
@@ -216,7 +217,8 @@ class _Attempt:
         self.asked = asked or _different(law.examples())
         # Refuses what is no answer, before the client is started.
         self._codes = [law.code(answer) for answer in self.asked]
-        if len(self._codes) < 2 or len(_different(self._codes)) < len(self._codes):
+        different = _different(self._codes)
+        if len(self._codes) < 2 or len(different) < len(self._codes):
             allowed = "two or more that differ"
             raise InputError("answers", self.asked, allowed, "Name others.")
         # All lines of a question are as long as this one.
@@ -294,7 +296,8 @@ class _Attempt:
         # Bits of an answer's ids against those of all others, not against one half: a client may
         # make ids in another way than by fair bits, as long as they say nothing of the answer.
         id_bits = (self._id_bits, n)
-        of_others = (self._id_bits.sum(axis=0) - self._id_bits, n.sum() - n)
+        bits_of_others = self._id_bits.sum(axis=0) - self._id_bits
+        of_others = (bits_of_others, n.sum() - n)
         faults += self._strange("a bit of the id", id_bits, of_others, error_of_test)
         if self._repeats_too_often(error_of_test):
             fault = (
@@ -402,15 +405,16 @@ def _normal_scores(first: _Shares, second: _Shares) -> Array:
     share = (ones + others) / (n + m)
     # The bound keeps a cell that is never or always set from dividing by zero; its distance is 0.
     variance = np.maximum(share * (1 - share), 1e-300)
-    spread = np.sqrt(variance * (1 / n + 1 / m))
+    of_both = variance * (1 / n + 1 / m)
     distance = np.abs(ones / n - others / m)
-    return distance / spread
+    return distance / np.sqrt(of_both)
 
 
 def _agreeing(first: Reports, second: Reports) -> Whole:
     """How many reports are equal in both, and how many there are, shape ``(2,)``."""
     equal = (first == second).all(axis=1)
-    return np.array([equal.sum(), equal.size], np.int64)
+    numbers = [equal.sum(), equal.size]
+    return np.array(numbers, np.int64)
 
 
 def _ones(rows: Reports) -> Whole:

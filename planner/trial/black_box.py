@@ -161,9 +161,9 @@ def _size(file: _Bytes) -> int:
 
 def _runs(process: _Process) -> bool:
     """Whether a process runs; it is not waited for, so that its group's number stays its own."""
-    return (
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-    )
+    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    ended = os.waitid(os.P_PID, process.pid, options)
+    return ended is None
 
 
 def _end(process: _Process, mark: bytes) -> None:

@@ -47,16 +47,19 @@ def square_wave_curve(
         b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)).
     """
     ratio = np.exp(epsilon)
-    b = (epsilon * ratio - ratio + 1) / (2 * ratio * (ratio - 1 - epsilon))
-    q = 1 / (2 * b * ratio + 1)
-    chance_near = 2 * b * ratio / (2 * b * ratio + 1)
+    numerator = epsilon * ratio - ratio + 1
+    b = numerator / (2 * ratio * (ratio - 1 - epsilon))
+    mass_near = 2 * b * ratio  # over q
+    q = 1 / (mass_near + 1)
+    chance_near = mass_near / (mass_near + 1)
     reports = _wave_reports(numbers, b, chance_near, rng)
     edges = np.linspace(-b, 1 + b, _WAVE_REPORTS + 1)
     counts, _ = np.histogram(reports, edges)
-    middles = (np.arange(COMPARED_CELLS) + 0.5) / COMPARED_CELLS
+    cells = np.arange(COMPARED_CELLS)[:, None]
+    middles = (cells + 0.5) / COMPARED_CELLS
     # A report's cell may be near in part: its law needs the length of that part.
-    near_from = np.maximum(edges[:-1], middles[:, None] - b)
-    near_to = np.minimum(edges[1:], middles[:, None] + b)
+    near_from = np.maximum(edges[:-1], middles - b)
+    near_to = np.minimum(edges[1:], middles + b)
     near_length = np.maximum(near_to - near_from, 0)
     width = edges[1] - edges[0]
     law = q * width + (ratio - 1) * q * near_length
@@ -71,7 +74,8 @@ def _wave_reports(
     anywhere = rng.random(numbers.size)
     # Outside of the near interval there is as much room on both sides as the range has: a
     # uniform number below the true one moves down by b, another up by b.
-    far = np.where(anywhere < numbers, anywhere - b, anywhere + b)
+    is_below = anywhere < numbers
+    far = np.where(is_below, anywhere - b, anywhere + b)
     near = numbers + rng.uniform(-b, b, numbers.size)
     is_near = rng.random(numbers.size) < chance_near
     return np.where(is_near, near, far)
@@ -123,15 +127,16 @@ def _consistent_leaves(levels: list[Array]) -> Array:
     for height, estimates in enumerate(reversed(levels[:-1]), 2):
         leaves = _BRANCHING**height
         weight = (leaves - leaves // _BRANCHING) / (leaves - 1)
-        of_children = sums.reshape(-1, _BRANCHING).sum(axis=1)
-        sums = weight * estimates + (1 - weight) * of_children
+        children = sums.reshape(-1, _BRANCHING)
+        sums = weight * estimates + (1 - weight) * children.sum(axis=1)
         upwards.append(sums)
     # The root is everybody, a share of 1 that is known without a report.
     consistent = np.ones(1)
     for shares in reversed(upwards):
         children = shares.reshape(-1, _BRANCHING)
         missing = consistent - children.sum(axis=1)
-        consistent = (children + missing[:, None] / _BRANCHING).ravel()
+        of_each = missing[:, None] / _BRANCHING
+        consistent = (children + of_each).ravel()
     return consistent
 
 
@@ -168,7 +173,8 @@ def planned_curves(
     """The consistent and the smoothed curve of a channel of cells, shape ``(256,)`` each."""
     cells = channel.policy.size - no_answer
     edges = np.linspace(0, 1, cells + 1)
-    cell_of = np.minimum((numbers * cells).astype(np.int64), cells - 1)
+    cell_of = (numbers * cells).astype(np.int64)
+    cell_of = np.minimum(cell_of, cells - 1)
     people = np.bincount(cell_of, minlength=channel.policy.size)
     by_cell = rng.multinomial(people, channel.matrix)
     counts = by_cell.sum(axis=0)
@@ -233,7 +239,8 @@ def _distances(question: QuestionPlan) -> dict[str, float]:
                 curves[rival] = curve(numbers, epsilon, rng)
             truth = true_curve(numbers)
             for name, estimated in curves.items():
-                area = np.abs(estimated - truth).mean()
+                area = float(np.abs(estimated - truth).mean())
                 what = f"{W1} of {shape}, %: {name}"
-                sums[what] = sums.get(what, 0.0) + 100 * float(area) / _REPEATS
+                before = sums.get(what, 0.0)
+                sums[what] = before + 100 * area / _REPEATS
     return sums

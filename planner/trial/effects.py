@@ -297,7 +297,8 @@ def effect_power(
         fits = trial.fits(generators, progress)
         effects += _powers(trial, fits)
         for outcome, fit in fits.items():
-            unfitted[trial.law.name, outcome] = int(np.isnan(fit.values[:, 0]).sum())
+            without_fit = np.isnan(fit.values[:, 0])
+            unfitted[trial.law.name, outcome] = int(without_fit.sum())
     return ModelPower(
         model=model,
         collections=collections,
@@ -498,8 +499,8 @@ class _QuestionTrial:
         people = self.cells.people
         if self.people is not None:
             # The last of these is whoever has no answer, or no group.
-            without = max(0.0, 1 - float(self.share.sum()))
-            drawn = rng.multinomial(self.people, [*self.share, without])
+            rest = max(0.0, 1 - float(self.share.sum()))
+            drawn = rng.multinomial(self.people, [*self.share, rest])
             people = drawn[:-1]
         if self.fraction < 1:
             # Each device draws its questions by itself, so that how many are asked is binomial.
@@ -546,7 +547,8 @@ class _QuestionTrial:
 
     def _no_estimates(self) -> Array:
         """What a collection without a fit gives, ``(2, effects)``: NaN."""
-        return np.full((2, len(self.effect_names())), np.nan)
+        effects = len(self.effect_names())
+        return np.full((2, effects), np.nan)
 
     def _estimates(self, outcome: Outcome, sums: PatternSums) -> Array:
         """Value and p of each effect, ``(2, effects)``; NaN where nothing finite fits."""

@@ -254,7 +254,8 @@ class Trial:
         # Mechanisms draw from streams of their own, so that one more of them changes no
         # other's figures.
         children = spawn(inputs.generator(rng), len(self._tried))
-        for (name, tried), child in zip(self._tried.items(), children, strict=True):
+        for name, child in zip(self._tried, children, strict=True):
+            tried = self._tried[name]
             squares = np.empty(repeats)
             held = np.empty(repeats)
             for run in range(repeats):
@@ -279,7 +280,8 @@ class Trial:
             return picture
         lower, upper = picture.estimates.intervals()
         # Stable, so that equally frequent answers keep the order of the question.
-        chosen = np.argsort(-picture.truth, kind="stable")[:most]
+        order = np.argsort(-picture.truth, kind="stable")
+        chosen = order[:most]
         return OneSurvey(
             labels=tuple(self.labels[k] for k in chosen),
             truth=picture.truth[chosen],
@@ -304,7 +306,8 @@ class Trial:
             question = RelatedQuestion(part.name, part.answers, part.in_order)
             questions.append(question)
         _, reporting = self.asked.of_counts(self.people, rng)
-        cells = np.repeat(np.arange(self.people.size), reporting)
+        answers = np.arange(self.people.size)
+        cells = np.repeat(answers, reporting)
         counter = shape.counter()
         for reports in shape.draw_many(cells, seeded_words(rng)):
             counter.add(reports)

@@ -199,7 +199,8 @@ class TriedCounts:
         weights = np.repeat(importance, sizes)
         if getattr(self.question, "criterion", "total") != "minimax":
             return weights
-        worst = int(np.argmax(weights * self._expected))
+        errors = weights * self._expected
+        worst = int(np.argmax(errors))
         of_worst = np.zeros(weights.size)
         of_worst[worst] = weights[worst]
         return of_worst
@@ -339,7 +340,8 @@ class TriedMean:
         fraction = self.asked.fraction
         deviations = self._answered - self._truth
         squares = np.square(deviations)
-        sampling = self.asked.sampling_variance(deviations.sum(), squares.sum())
+        total = deviations.sum()
+        sampling = self.asked.sampling_variance(total, squares.sum())
         answering = fraction * self._answered.size
         noise = self.law.variance(self.values).mean / fraction
         return float(noise + float(sampling) / answering**2)
