@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,14 +150,16 @@ class Estimates(WithDataFrame):
         tail = self.tail(seen, count, chance, upper=True)
         return 1 - tail <= miss / 2
 
-    def first(self, size: int) -> Estimates:
-        """The estimates of the first items alone."""
-        return Estimates(
-            self.values[:size],
-            self.standard_errors[:size],
-            self.null_standard_errors[:size],
-            self.users,
-        )
+    def first(self, size: int) -> Self:
+        """The estimates of the first items alone: of each column that many numbers."""
+        columns: dict[str, Any] = {}
+        for field in fields(self):
+            column = getattr(self, field.name)
+            if isinstance(column, Estimates):
+                columns[field.name] = column.first(size)
+            elif isinstance(column, np.ndarray):
+                columns[field.name] = column[:size]
+        return replace(self, **columns)
 
     def for_population(self) -> DrawnEstimates:
         """The estimates for the population of which these people were drawn at random.
@@ -353,18 +355,6 @@ class SupportEstimates(Estimates):
         supports, a, b = seen.T
         of_counted = b + chance * (a - b)
         return support_tail(supports + upper, count, self.users, of_counted, b)
-
-    def first(self, size: int) -> SupportEstimates:
-        """The estimates of the first items alone."""
-        return SupportEstimates(
-            self.values[:size],
-            self.standard_errors[:size],
-            self.null_standard_errors[:size],
-            self.users,
-            self.supports[:size],
-            self.a[:size],
-            self.b[:size],
-        )
 
     def chance_limits(self, miss: float, normal: ChanceLimits) -> ChanceLimits:
         """Clopper and Pearson's limits of ``l = b + p (a - b)``, mapped to ``p``: exact.

@@ -277,17 +277,6 @@ class ReportSums(Estimates):
             kinds=np.arange(len(values)),
         )
 
-    def first(self, size: int) -> ReportSums:
-        """The estimates of the first items alone."""
-        return ReportSums(
-            self.values[:size],
-            self.standard_errors[:size],
-            self.null_standard_errors[:size],
-            self.users,
-            self.law,
-            self.kinds[:size],
-        )
-
     def intervals(
         self, confidence: float = CONFIDENCE, simultaneous: bool = False
     ) -> CountLimits:
