@@ -37,7 +37,7 @@ export const digest = async (told) =>
 
 export const hex = (data) => Array.from(data, (octet) => octet.toString(16).padStart(2, "0")).join("");
 
-async function contentHash(document) {
+export async function contentHash(document) {
   const { hash: _, ...content } = document;
   return hex(await digest(canonical(content)));
 }
