@@ -29,7 +29,7 @@ _C_HALVINGS = 100  # of the interval that holds c
 _MULTIPLIER_STEPS = 300
 _CLOSE_MULTIPLIERS = 1e-10  # of the value: a step that gains less is the last
 _FARTHEST_LOG = 30.0  # that a logarithm may move from where it begins
-_LEAST_EIGENVALUE = 1e-18  # of the largest: a smaller one is noise
+_NOISE_EIGENVALUE = 1e-18  # of the largest: a smaller one is noise
 
 
 class _Multipliers(NamedTuple):
@@ -171,7 +171,7 @@ class _Window:
         root_weights = np.sqrt(self.problem.weights)
         scaled = root_weights[:, None] * N * root_weights
         (values, axes) = np.linalg.eigh(scaled)
-        roots = np.sqrt(np.maximum(values, _LEAST_EIGENVALUE * values[-1]))
+        roots = np.sqrt(np.maximum(values, _NOISE_EIGENVALUE * values[-1]))
         turned = root_weights[:, None] * axes
         return roots, (turned / roots) @ turned.T
 
