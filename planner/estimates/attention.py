@@ -48,7 +48,9 @@ class Attention:
     even: float
 
     @classmethod
-    def of_anchor(cls, known: float, standard_error: float, answers: int) -> Attention:
+    def of_anchor(
+        cls, known_share: float, standard_error: float, answers: int
+    ) -> Attention:
         """Attention by the estimated share of the known answer, one of two or more ``answers``.
 
         Examples
@@ -57,7 +59,7 @@ class Attention:
         Attention(share=0.6, standard_error=0.02, even=0.5)
         """
         even = 1 / answers
-        share = (known - even) / (1 - even)
+        share = (known_share - even) / (1 - even)
         return cls(round(share, 12), standard_error / (1 - even), even)
 
     def limits(self, confidence: float) -> tuple[float, float]:

@@ -56,7 +56,7 @@ class AnchorMeans:
 
     Attributes
     ----------
-    known:
+    known_share:
         The mean of ``T*``: the share of people who give the known answer, as estimated.
     variance:
         Of that mean, of people drawn at random.
@@ -64,7 +64,7 @@ class AnchorMeans:
         Of that mean and the mean of ``T_a``, of each answer ``a``, shape ``(answers,)``.
     """
 
-    known: float
+    known_share: float
     variance: float
     covariances: Array
 
@@ -88,33 +88,49 @@ def anchor_means(law: CollectedLaw, counted: Aggregate) -> AnchorMeans:
     """What the reports of a question with an anchor say of the anchor.
 
     With ``n`` reports, ``C = (sum T* T_a / n - mean T* mean T_a) / n`` is the covariance of the
-    means as it is seen in the reports. The variance is that of the law,
-    ``(E[T*^2] - (mean T*)^2) / n``, where a share ``g`` of people gives the known answer and the
-    others any, evenly; it is what is seen where a report supports an answer or does not.
+    means as it is seen in the reports. The variance is that of the law, which is what is seen
+    where a report supports an answer or does not.
     """
-    shape = law.shape
-    element = known_element(law)
     users = counted.users
-    addends = shape.addends_of(element)
+    addends = law.shape.addends_of(known_element(law))
     by_addend = _by_addend(law, counted)
-    known = float(by_addend[:, 0] @ addends) / users
-    sums = np.zeros(law.levels.total)  # of T_a
-    products = np.zeros(law.levels.total)  # of T* T_a
-    for addend, (reports, *counts) in zip(addends, by_addend, strict=True):
+    sums = _sums_by_addend(law, by_addend)
+    known_share = float(by_addend[:, 0] @ addends) / users  # mean T*
+    means = sums.sum(axis=0) / users  # mean T_a
+    mean_products = addends @ sums / users
+    return AnchorMeans(
+        known_share=known_share,
+        variance=_variance_of_known(law, known_share) / users,
+        covariances=(mean_products - known_share * means) / users,
+    )
+
+
+def _sums_by_addend(law: CollectedLaw, by_addend: Whole) -> Array:
+    """``sum T_a`` over the reports with each ``T*``, shape ``(addends, answers)``."""
+    sums = np.zeros((len(by_addend), law.levels.total))
+    for number, (reports, *counts) in enumerate(by_addend):
         if reports:
             part = Aggregate(int(reports), np.array(counts))
-            sums_of_part = shape.estimate(part).values
-            sums += sums_of_part
-            products += addend * sums_of_part
-    covariances = (products / users - known * sums / users) / users
-    even = 1 / law.levels.total
-    attentive = min(max((known - even) / (1 - even), 0.0), 1.0)  # g
-    shares = np.full(law.levels.total, (1 - attentive) * even)
+            sums[number] = law.shape.estimate(part).values
+    return sums
+
+
+def _variance_of_known(law: CollectedLaw, known_share: float) -> float:
+    """The variance of ``T*`` of somebody drawn at random, whose mean is ``known_share``.
+
+    ``E[T*^2] - (g + (1 - g) u)^2``, where a share ``g`` of people gives the known answer and the
+    others any of ``d``, ``u = 1/d`` each.
+    """
+    element = known_element(law)
+    answers = law.levels.total
+    even = 1 / answers  # u
+    attentive = (known_share - even) / (1 - even)
+    attentive = min(max(attentive, 0.0), 1.0)  # g
+    shares = np.full(answers, (1 - attentive) * even)
     shares[element] += attentive
-    only_known = np.eye(1, law.levels.total, element)
-    mean_square = float(shape.second_moments(shares, only_known)[0, 0])  # E[T*^2]
-    variance = (mean_square - float(shares[element]) ** 2) / users
-    return AnchorMeans(known, variance, covariances)
+    known_answer = np.eye(1, answers, element)
+    mean_square = float(law.shape.second_moments(shares, known_answer)[0, 0])
+    return mean_square - float(shares[element]) ** 2
 
 
 def _by_addend(law: CollectedLaw, counted: Aggregate) -> Whole:

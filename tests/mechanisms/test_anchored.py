@@ -92,7 +92,7 @@ def test_means_vary_together_as_the_reports_do(name):
     of_anchor = weights(law, rows[:, law.shape.size :])
     means = anchor_means(law, counted(law, rows))
     expected = of_anchor[:, 4].mean()
-    assert means.known == pytest.approx(expected)
+    assert means.known_share == pytest.approx(expected)
     centred = of_question - of_question.mean(axis=0)
 
     def covariances(answer):

@@ -46,7 +46,7 @@ def attention_rows(
     counted = sums[law.name, None]
     means = anchor_means(law, counted)
     attention = Attention.of_anchor(
-        known=means.known,
+        known_share=means.known_share,
         standard_error=float(np.sqrt(means.variance)),
         answers=law.levels.total,
     )

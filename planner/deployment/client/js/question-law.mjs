@@ -51,7 +51,8 @@ function checkAnchor({ anchor, rounds }, asked, { addends }) {
 
 /** The answer to a question and the one to its anchor. */
 function pairOf(answer) {
-  return Array.isArray(answer) && answer.length === 2 ? answer : refuse("two answers are needed, the second to the anchor");
+  if (!Array.isArray(answer) || answer.length !== 2) refuse("two answers are needed, the second to the anchor");
+  return answer;
 }
 
 function saidOf(parts, says) {
