@@ -171,7 +171,9 @@ class _Window:
         root_weights = np.sqrt(self.problem.weights)
         scaled = root_weights[:, None] * N * root_weights
         (values, axes) = np.linalg.eigh(scaled)
-        roots = np.sqrt(np.maximum(values, _NOISE_EIGENVALUE * values[-1]))
+        # Of a single level N is 0: nothing is then turned, by whatever root.
+        noise = max(_NOISE_EIGENVALUE * values[-1], np.finfo(float).tiny)
+        roots = np.sqrt(np.maximum(values, noise))
         turned = root_weights[:, None] * axes
         return roots, (turned / roots) @ turned.T
 
