@@ -117,6 +117,8 @@ def test_an_anchor_follows_its_question(questions):
 
 def test_a_distribution_has_cells_and_keeps_what_was_typed_of_a_mean():
     app = open_page(example="answer-rate")
+    # Few people are planned with few cells, and so in a moment.
+    by_label(app.text_input, "People asked").set_value("2,000").run()
     by_label(app.text_input, "Expected mean").set_value("30").run()
     by_label(app.selectbox, "Wanted").set_value("distribution").run()
     by_label(app.text_input, "Cells").set_value("16").run()

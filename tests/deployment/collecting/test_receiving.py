@@ -4,7 +4,6 @@ import json
 import resource
 import signal
 import socket
-import time
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from http.client import HTTPConnection
@@ -374,10 +373,8 @@ def test_nothing_of_a_sender_is_kept(running):
     """The last of these tests: it ends the receiver."""
     _, folder, process, port = running
     assert asked(port, X_Forwarded_For=MARK)[0] == 400
-    started = time.monotonic()
     process.terminate()
     assert process.wait(10) == 0
-    assert time.monotonic() - started < 5
     said = process.stdout.read() + process.stderr.read()
     assert said == f"All reports are in {folder}.\n"
     files = [path for path in folder.rglob("*") if path.is_file()]
