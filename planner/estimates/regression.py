@@ -159,10 +159,11 @@ class Regression:
         return side * np.inf
 
     def predicted(self, name: str, design: Array) -> Effect:
-        """The mean of ``h(z'b)`` over the people, whose patterns have these covariates, ``(k, q)``.
+        """The mean of ``h(z'b)`` over people whose patterns had these covariates, ``(k, q)``.
 
-        Limits of a share are made on the scale of the logarithm of odds, where errors are nearer
-        to a normal law, and stay from 0 to 1.
+        They are the people's own, or such as one variable would have at a value for all. With the
+        logit link limits are made on the scale of the logarithm of odds, where errors are nearer to
+        a normal law, and stay from 0 to 1; with the linear link they are normal.
         """
         shares = self._people_shares()
         mean, slope = self.equations.mean_and_slope(design @ self.coefficients)

@@ -482,7 +482,7 @@ def choice_curve(
     most = bounds.max(axis=0).min()
 
     def carried(part: Array, scale: Array, larger: Array) -> Array:
-        """The bound at a share, from that at a ``larger`` one (docs/theory/surveys.md)."""
+        """The bound at a ``larger`` scale, from ``part``, that at ``scale`` (surveys.md)."""
         # By expm1, as budgets may be tiny and the two shares next to each other.
         change = np.expm1((scale - larger) * least)
         lost = np.exp(larger * most) * change / np.expm1(scale * least)

@@ -189,9 +189,10 @@ class _Trace:
     def below(self) -> tuple[Array, Array]:
         """Corners of a falling line that the error is nowhere below.
 
-        Between two shares tried it is the bound at the larger one, carried to smaller ones where
-        that is proven. A convex error lies above the lines that come in from both sides, each
-        through an error (``*``) and the next bound (``o``), and they meet in a corner (``+``)::
+        Between two shares tried it is the bound at the larger one, as the error falls, or what is
+        carried up from the smaller one where that is proven and larger. A convex error lies above
+        the lines that come in from both sides, each through an error (``*``) and the next bound
+        (``o``), and they meet in a corner (``+``)::
 
             *
               `.            each line, beyond its bound, goes on

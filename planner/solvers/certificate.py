@@ -158,10 +158,13 @@ def prove(program: Program, v0: Array) -> Proof:
 
 
 def _box(program: Program, tangent: _Tangent) -> Array:
-    """Ends of each relative coordinate ``v / v0``, then of the auxiliaries, ``(variables, 2)``."""
+    """The page's ``l`` and ``u``, ``(variables, 2)``: between them lies every admissible point.
+
+    First of the relative coordinates ``v / v0``, then of the auxiliaries, in units of ``max v0``.
+    """
     v0 = tangent.v0
     ceiling = program.model.ceiling(program.policy) / v0
-    # No auxiliary exceeds the largest budget.
+    # No auxiliary exceeds the largest budget; ten times that costs the bound nothing.
     largest_budget = float(np.max(program.policy.epsilons))
     auxiliaries = tangent.privacy.matrix.shape[1] - v0.size
     far = np.full(auxiliaries, 10 * largest_budget / v0.max())

@@ -179,9 +179,12 @@ def natural_high(problem: DesignProblem) -> float:
 def few_high_types(problem: DesignProblem) -> Whole:
     """Types of none, one, two or three items on the high side, as long as they are few enough.
 
-    Those of none are always there; those of one more only if they are at most ``most`` themselves.
-    At large budgets hardly any other is needed. Of one level alone ``m / (1 + e^rise)`` items stand
-    high: where these are many in all, and levels too, types of few are not worth their program.
+    Those of none are always there. Of each number high all are listed or none: at most 3,000, and
+    where in every window more than five items would stand high, each level by itself, at most 1.5e8
+    over the square of ``t (t + 1) / 2``, the numbers that tell types apart: a step of the program
+    costs types times that.
+    At large budgets hardly any other types are needed; with many high items these are not worth
+    their program.
     """
     m = problem.item_counts
     (low, high) = problem.windows
@@ -287,12 +290,15 @@ class Counts:
         return worst(self.game, multipliers, self.problem.columns(types), most)
 
     def _drawn(self) -> Whole:
-        """Types of which levels stand high in shares of any size, lower where that tells more."""
+        """Random starts: in a type each level stands high in a share that falls with its rise.
+
+        The share is ``1 / (1 + e^(tilt rise + shift))``, with one tilt and one shift a type; a tilt
+        of 1 without a shift is what a level alone has (subset selection, Ye and Barg 2018).
+        """
         low, high = self.problem.windows
         window = self.rng.integers(len(low), size=_DRAWN)
         rise = (high - low)[window]
 
-        # A level alone has 1 / (1 + e^rise) of its items high; here the rise is tilted and shifted.
         tilt = self.rng.uniform(0, 1.2, (_DRAWN, 1))
         shift = self.rng.normal(0, 1, (_DRAWN, 1))
         exponent = np.minimum(tilt * rise + shift, 700.0)
@@ -433,10 +439,14 @@ class Priced:
     # -- proof ----------------------------------------------------------------
 
     def bounded(self, boxes: Boxes, rho: float) -> tuple[Flags, Array, Array, Whole]:
-        """What boxes may hold at most beside the ratio ``rho``, each of shape ``(n,)``.
+        """Whether boxes of counts may hold a ratio above ``rho``, by upper bounds of a quadratic.
 
-        Whether some ratio may be larger; a ceiling for all; a point with a large one, in shares of
-        the box's sides, ``(n, t)``; and the side to divide.
+        A type's ratio is above ``rho`` where ``f(x) = |R u|^2 + sum_i curve_i x_i (1 - x_i) - rho
+        (rows . u) (people . u)`` is above 0, ``x`` being the shares high and ``u`` the means.
+
+        Returned are, of each of ``n`` boxes: whether ``f`` may be above 0; a ceiling for all of its
+        ratios; a point with a large one, in shares of the box's sides, ``(n, t)``; and the side to
+        divide.
 
         Adding ``nu_i y_i (1 - y_i)`` of each level makes the quadratic concave over the box and
         never smaller; a tangent plane of that bounds it at the box's corners. Levels' curvatures

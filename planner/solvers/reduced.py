@@ -238,7 +238,11 @@ class KinkSearch:
         return left, face(last, rises_after, onward, after)
 
     def _along_total(self, total: float, balance: Minimum, saturated: Array) -> Face:
-        """The face in direction ``T`` of the minimum over ``delta``."""
+        """The face in direction ``T`` of ``phi(T) = min over delta of F(T, delta)``.
+
+        Its slope is ``F_T``, as ``F_delta`` is 0 there by the mixture of branches; its curvature is
+        ``F_TT - F_Tdelta^2 / F_deltadelta``, without the last term where ``F`` has a kink.
+        """
         program = self.program
         v = self.reduction.at(total) + balance.x * program.model.balance
         weights = balance.mixed(balance.left.weights, balance.right.weights)
@@ -253,9 +257,10 @@ class KinkSearch:
         bend = float(np.sum(curvature * direction**2))
         if balance.left is balance.right:
             # Where the error is smooth delta follows T, which takes off the Schur complement.
-            difference = curvature[0, 0] - curvature[1, 1]
-            twist = float(np.sum(difference * direction))
-            bend -= twist**2 / balance.left.curvature
+            # s and w move alike with T and oppositely with delta.
+            twist = curvature[0, 0] - curvature[1, 1]
+            mixed_derivative = float(np.sum(twist * direction))
+            bend -= mixed_derivative**2 / balance.left.curvature
         return Face(rise, bend, value + largest, weights, saturated)
 
     def proven(self, minimum: Minimum, delta: float) -> tuple[Array, Proof]:

@@ -539,7 +539,11 @@ def _inverse(J: Array, workload: Array) -> Array:
 
 
 def _of_forms(game: Game, columns: GameColumns, theta: Array, sigma: Array) -> _Second:
-    """The second derivatives where scenarios look at different combinations of what is wanted.
+    """The value, its slopes and its second derivatives where scenarios want different things.
+
+    The value is ``F(theta, sigma) = tr(W alpha)``; charges are ``-dF/dtheta_o``, and errors with
+    their offsets ``dF/dsigma_s``. Of its second derivatives K is by theta, Y by sigma, and X by
+    both.
 
     With ``H_o = sum_s sigma_s P_os G_s`` and ``J = sum_o theta_o F_o F_o' (x) H_o^-1``, on pairs of
     the indices of ``F`` and of what is wanted, ``alpha = J^-1 W'`` and ``T_o = H_o^-1 alpha' F_o``.

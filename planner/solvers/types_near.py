@@ -41,7 +41,13 @@ def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
 
 
 class _WindowNear:
-    """One window's levels, and the mean of its types where the bound is reached, in counts."""
+    """One window's levels, and the mean of its types where the bound is reached, in counts.
+
+    Of a type with ``k_i`` of a level's ``m_i`` items high, ``u_i = low_i + step_i k_i`` is
+    ``sqrt(f_i)`` times the level's mean likelihood, in the bound's coordinates; ``low`` and
+    ``high`` are its ends in this window, and ``middle`` are the counts, not whole, at which ``u``
+    is the bound's mean.
+    """
 
     def __init__(self, problem: DesignProblem, bound: Relaxed, number: int) -> None:
         self.m = problem.item_counts
@@ -56,18 +62,20 @@ class _WindowNear:
         self.middle = np.clip(counts, 0, self.m)
 
     def nearest(self, drawn: Array | Whole, kept: int) -> Whole:
-        """Of drawn counts those nearest to where the bound is reached.
+        """The ``kept`` of the drawn counts whose premise of the bound is nearest to equality.
 
-        There ``(u' S u - sum_i d_i E_i) / (p . u)^2``, which is nowhere below 0, is 0, with ``E_i =
-        (high_i - u_i) (u_i - low_i)``.
+        The premise is that ``u' S u - sum_i d_i E_i`` is nowhere below 0, with ``E_i = (high_i -
+        u_i) (u_i - low_i)``. The types of an optimal design have no such slack; it is compared in
+        parts of ``(p . u)^2``, as what a type adds grows like that.
         """
         count = np.where(self.gap > 0, np.clip(drawn, 0, self.m), 0)
         u = self.low + self.gap * count / self.m
         deviations = (self.high - u) * (u - self.low)  # E
         quadratic = ((u @ self.bound.shared) * u).sum(axis=1)
-        room = quadratic - deviations @ self.bound.within
+        slack = quadratic - deviations @ self.bound.within
+        # ``p . u`` up to a factor that is the same for all types.
         people = u @ (self.bound.people / np.sqrt(self.m))
-        best = np.argsort(room / people**2)[:kept]
+        best = np.argsort(slack / people**2)[:kept]
         return count[best].astype(np.int64)
 
     def of_independent_levels(self, rng: np.random.Generator, kept: int) -> Whole:
@@ -122,12 +130,14 @@ def _sided(middle: Array, m: Whole) -> Whole:
 
 
 def _enclosing(problem: DesignProblem) -> Whole:
-    """Corners of the widest window, one more than levels, weights of which sum to the same for all.
+    """One type more than levels, with which every program has weights that it allows.
 
-    Let ``c`` be the middle between the largest ``low`` and the smallest ``high`` of that window. A
-    level that is high in the share ``(c - low_i) / (high_i - low_i)`` of the reports has the mean
-    ``c``. The corners are nested: first every level is low, then the level of the largest share
-    turns high, then the next, until all are high.
+    Weights must give every item the same total. Let ``c`` be the middle between the largest ``low``
+    and the smallest ``high`` of the widest window. A level that is high in the share ``s_i = (c -
+    low_i) / (high_i - low_i)`` of the reports has the mean ``c``. The types are nested: first every
+    level is low, then the level of the largest share turns high, with all of its items, then the
+    next. With shares falling, ``s_(0) = 1`` and ``s_(t+1) = 0``, the weights ``s_(k) - s_(k+1)``
+    give each level its share.
     """
     largest = problem.windows.high.max()
     low = np.exp(problem.windows.low - largest)

@@ -81,8 +81,10 @@ def kinds_of_cells(budgets: Sequence[Sequence[float]]) -> Kinds | None:
 def pair_budgets(budgets: Sequence[Sequence[float]]) -> Array:
     """The budgets of all pairs of cells, ``(cells, cells)``, in nats; infinite on the diagonal.
 
-    Of the parts in which two cells differ the smallest budget of an answer of theirs. None is
-    above twice the smallest of all: by way of a third cell a pair has no more in any mechanism.
+    ``budgets`` are those of every part's answers. Two cells ``c`` and ``c'`` have the smallest over
+    the parts ``j`` in which they differ of ``min(eps_j(c_j), eps_j(c'_j))``, each part being under
+    the rule "min". None is above twice the smallest of all: by way of a third cell a pair has no
+    more in any mechanism.
     """
     sizes = [len(part) for part in budgets]
     cells = np.prod(sizes)
