@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import is_number, number_column
 from planner.arrays import Array, Flags, Whole
@@ -202,11 +202,12 @@ class Estimates(WithDataFrame):
 
     def _chances_by_law(self, miss: float, seen: Array) -> ChanceLimits:
         """Limits of the chance of each row of what was seen, by the law of the reports."""
-        users = np.full(len(seen), self.users, dtype=np.int64)
+        size = len(seen)
+        users = np.full(size, self.users, dtype=np.int64)
         enough = partial(self.enough, seen, miss, users)
         too_much = partial(self.too_much, seen, miss, users)
-        lower = _least_chance(enough, len(seen))
-        upper = _least_chance(too_much, len(seen))
+        lower = _least_chance(enough, size)
+        upper = _least_chance(too_much, size)
         return lower, upper
 
     def clipped(self) -> ProcessedCounts:
@@ -409,13 +410,18 @@ def support_tail(
     [0.625]
     """
     # A row an item; its columns are how many reports of those with the item support it.
-    holders = np.reshape(count, (-1, 1))
-    of_holders, chances = _binomial(holders, np.reshape(a, (-1, 1)))
-    missing = np.reshape(least, (-1, 1)) - of_holders
+    holders = _as_rows(count)
     others = users - holders
-    enough = _binomial_tail(missing, others, np.reshape(b, (-1, 1)))
+    of_holders, chances = _binomial(holders, _as_rows(a))
+    missing = _as_rows(least) - of_holders
+    enough = _binomial_tail(missing, others, _as_rows(b))
     joint = chances * enough
     return np.minimum(1.0, joint.sum(axis=1))
+
+
+def _as_rows(numbers: ArrayLike) -> NDArray[Any]:
+    """Numbers one below the other, ``(k, 1)``."""
+    return np.reshape(numbers, (-1, 1))
 
 
 def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
@@ -445,7 +451,8 @@ def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
     logs = logs - betaln(numbers + 1, others + 1) - np.log1p(count)
     chances = np.where(numbers <= last, np.exp(logs), 0.0)
     # Digits that logarithms lost would be seen in 1 less a tail near 1.
-    return numbers, chances / chances.sum(axis=1, keepdims=True)
+    totals = chances.sum(axis=1, keepdims=True)
+    return numbers, chances / totals
 
 
 def _binomial_tail(least: Whole, count: Whole, chance: Array) -> Array:

@@ -125,7 +125,8 @@ class DistributionEstimates:
 
     def histogram(self) -> tuple[Array, Array, Array]:
         """Consistent share of each cell, and its limits, each on its own, shape ``(d,)``."""
-        each_cell = np.eye(self.edges.size - 1, dtype=np.bool_)
+        cells = self.edges.size - 1
+        each_cell = np.eye(cells, dtype=np.bool_)
         *_, lower, upper = self.shares_up_to.among(each_cell)
         lower = np.clip(lower, 0, 1)
         upper = np.clip(upper, 0, 1)

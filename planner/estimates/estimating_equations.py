@@ -143,17 +143,19 @@ class Equations:
         """``U = sum w (h'/v) z (T - h S)`` and ``A = sum w (h'^2 / v) S z z'``, over patterns."""
         mean, slope = self.mean_and_slope(self.design @ coefficients)
         factors = self.weights * slope / self.variance(mean)
-        residuals = self.sums.residual(mean)
-        value = self.design.T @ (factors * residuals)
-        information = self._weighted_squares(factors * slope * self.sums.base)
+        residuals = factors * self.sums.residual(mean)
+        squares = factors * slope * self.sums.base
+        value = self.design.T @ residuals
+        information = self._weighted_squares(squares)
         return Score(value, information)
 
     def middle(self, coefficients: Array) -> Array:
         """``B = sum w^2 (h'/v)^2 (T - h S)^2 z z'``, the variance of ``U``, ``(q, q)``."""
         mean, slope = self.mean_and_slope(self.design @ coefficients)
         factors = self.weights * slope / self.variance(mean)
-        squares = self.sums.residual_square(mean)
-        return self._weighted_squares(np.square(factors) * squares)
+        squares = np.square(factors)
+        squares = squares * self.sums.residual_square(mean)
+        return self._weighted_squares(squares)
 
     def _weighted_squares(self, weights: Array) -> Array:
         """``sum weight z z'`` over the patterns, ``(q, q)``."""

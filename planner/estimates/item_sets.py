@@ -75,7 +75,8 @@ class LongerSets:
         # What is kept of an item of such a set; sets up to the padding length are whole.
         sizes = np.array(self.sizes[::-1])
         kept = np.append(self.padding_length / sizes, 1.0)
-        counted = np.append(0.0, np.cumsum(people * kept))
+        left = people * kept
+        counted = np.append(0.0, np.cumsum(left))
         counts = np.append(0.0, np.cumsum(people))
         return np.interp(expected, counted, counts)
 

@@ -175,9 +175,13 @@ class Regression:
         log_odds = np.log(value / (1 - value))
         slope_of_share = value * (1 - value)  # by the logarithm of odds
         half = reach(self.confidence) * effect.standard_error / slope_of_share
-        lower = 1 / (1 + np.exp(half - log_odds))
-        upper = 1 / (1 + np.exp(-half - log_odds))
-        return replace(effect, lower=float(lower), upper=float(upper))
+        odds_against = np.exp(half - log_odds)
+        least_odds_against = np.exp(-half - log_odds)
+        return replace(
+            effect,
+            lower=float(1 / (1 + odds_against)),
+            upper=float(1 / (1 + least_odds_against)),
+        )
 
     def average_effect(
         self, name: str, changed: Array, before: Array, per: float = 1.0

@@ -212,7 +212,8 @@ class Series(NamedTuple):
         ``logs`` is ``(k, u)`` where ``mean`` and ``x`` are ``(k,)``, and ``(u,)`` of one ``X``.
         """
         turns = np.multiply.outer(x, self.frequencies)
-        waves = np.exp(logs.real) * np.sin(logs.imag - turns)
+        heights = np.exp(logs.real)
+        waves = heights * np.sin(logs.imag - turns)
         above = 0.5 + waves @ self.weights
         above = np.clip(above, 0, 1)
         # The series repeats itself: far away nothing is above, or all is.

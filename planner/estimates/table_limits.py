@@ -67,7 +67,8 @@ class CellShare(NamedTuple):
         trials = self.variance(rho) / variance_of_trial
         # As far from its mean as the estimate is from 0.
         distance = self.cell - rho * self.margin
-        events = distance / self.unit + trials * rho
+        expected = trials * rho
+        events = distance / self.unit + expected
         return _binomial_tails(events, trials, rho)
 
     def estimate(self, miss: float) -> Estimate:

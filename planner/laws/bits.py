@@ -66,7 +66,9 @@ class Bits(Shape):
         if len(self.a) == size:
             return replace(self, levels=levels)
         # Of one level it becomes that of all of them.
-        return replace(self, levels=levels, a=self.a * size, b=self.b * size)
+        a = self.a * size
+        b = self.b * size
+        return replace(self, levels=levels, a=a, b=b)
 
     def largest(self) -> float:
         """Largest log-ratio of any two elements in one report, or of any two sets; nats, up."""

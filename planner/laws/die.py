@@ -168,7 +168,8 @@ class Die(Shape):
     @property
     def _promised(self) -> list[tuple[str, float]]:
         """Each level and, if an answer may be none, none, with its budget."""
-        promised = list(zip(self.levels.names, self.levels.epsilons, strict=True))
+        levels = self.levels
+        promised = list(zip(levels.names, levels.epsilons, strict=True))
         if not self.everyone_has_value:
             promised.append((self.labels[-1], self.none_epsilon))
         return promised

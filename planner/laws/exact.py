@@ -247,8 +247,8 @@ def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> N
             continue  # it is told from no other of its level
         ratio = ones[i] * zeros[j]
         if ratio > halves[i] * halves[j]:
-            demanded = (members[i].epsilon + members[j].epsilon) / 2
-            raise PairViolation.of(levels, i, j, ratio, demanded)
+            both = members[i].epsilon + members[j].epsilon
+            raise PairViolation.of(levels, i, j, ratio, demanded=both / 2)
 
 
 def _check_pair(

@@ -211,12 +211,12 @@ class Sides(Shape):
     @cached_property
     def _names(self) -> list[str]:
         """The names of the first levels of each group, in one text."""
-        names = [list[str]() for _ in self.weights]
+        of_groups = [list[str]() for _ in self.weights]
         for name, group in zip(self.levels.names, self.groups, strict=True):
-            of_group = names[group]
-            if len(of_group) < _MOST_TYPE_NAMES:
-                of_group.append(repr(name))
-        return list(map(", ".join, names))
+            names = of_groups[group]
+            if len(names) < _MOST_TYPE_NAMES:
+                names.append(repr(name))
+        return list(map(", ".join, of_groups))
 
     @cached_property
     def _ratios(self) -> dict[tuple[int, int], Fraction | None]:

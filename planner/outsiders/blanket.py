@@ -206,4 +206,8 @@ class Blanket:
         distinct, outcome = np.unique(ratios, axis=0, return_inverse=True)
         masses = np.bincount(outcome.ravel(), self.masses)
         first, second = distinct.T
-        return Blanket(masses.astype(np.float64), first, second)
+        return Blanket(
+            masses=masses.astype(np.float64),
+            first=first,
+            second=second,
+        )

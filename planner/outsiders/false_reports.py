@@ -153,14 +153,12 @@ def _of_sides(law: CollectedLaw) -> FalseReports:
         of_side = weights[:, group[level]]
         room = counts[:, group[level]]
         order = np.argsort(-of_side, axis=1)
-        of_side = np.take_along_axis(of_side, order, axis=1)
-        room = np.take_along_axis(room, order, axis=1)
+        larger, smaller = np.take_along_axis(of_side, order, axis=1).T
+        room_on_larger, room_on_smaller = np.take_along_axis(room, order, axis=1).T
         # As many as can stand on the side that counts for more, the others on the other one.
-        better = np.minimum(answers, room[:, 0])
-        rest = np.minimum(answers - better, room[:, 1])
-        of_better = better * of_side[:, 0]
-        of_rest = rest * of_side[:, 1]
-        sums = of_better + of_rest
+        on_larger = np.minimum(answers, room_on_larger)
+        on_smaller = np.minimum(answers - on_larger, room_on_smaller)
+        sums = on_larger * larger + on_smaller * smaller
         return float(sums.max())
 
     return FalseReports(

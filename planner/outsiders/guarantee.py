@@ -306,14 +306,15 @@ def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> 
     shrinkage = max(1.0, blanket.mass) * (1 + _ROUNDING)
     masses = blanket.masses / shrinkage
     values = _values(blanket, epsilon)
-    slips = _SLIP * (np.abs(values) + blanket.first)
-    raised_values = values + slips  # not below the exact ones
+    sizes = np.abs(values) + blanket.first
+    raised_values = values + _SLIP * sizes  # not below the exact ones
     sums = positive_part(masses, raised_values * shrinkage, people, accuracy)
     # In the mean ``|W| + first`` is at most ``2 + e^epsilon``: so much did raising the values add.
     raised = 2 * _SLIP * (2 + exp(epsilon))
     # By as much, relatively, did lowering the masses of all people.
     lowered = 4 * _ROUNDING * people
-    lower = sums.lower / people * (1 - lowered) - raised
+    lower = sums.lower / people
+    lower = lower * (1 - lowered) - raised
     upper = sums.upper / people
     return Bracket(lower=max(0.0, lower), upper=min(1.0, upper))
 

@@ -84,8 +84,10 @@ def positive_part(
 
 def _of_single_draws(masses: Array, values: Array, draws: int) -> Bracket:
     """At most the sum of single draws' parts; at least that of one above 0 without another."""
-    part_above = float(masses @ np.maximum(values, 0))  # E[W+]
-    part_below = float(masses @ np.maximum(-values, 0))  # E[W-]
+    above = np.maximum(values, 0)
+    below = np.maximum(-values, 0)
+    part_above = float(masses @ above)  # E[W+]
+    part_below = float(masses @ below)  # E[W-]
     chance_above = float(masses[values > 0].sum())
     chance_above = min(chance_above, 1 - 1e-16)
     others = draws - 1
@@ -114,7 +116,8 @@ def log_positive_part(masses: Array, values: Array, draws: int) -> float:
     curvature = spread**2 + 2 / tilt**2
     exponent = cumulant.at(tilt) - 2 * log(tilt)
     log_width = log(2 * pi * curvature) / 2
-    return exponent - log_width + log(unit)
+    log_of_units = exponent - log_width
+    return log_of_units + log(unit)
 
 
 def _inverted(masses: Array, values: Array, draws: int, accuracy: float) -> Bracket:
@@ -174,10 +177,11 @@ class _Cumulant:
 
     def slip(self, tilt: float) -> float:
         """What floats may err in ``n log M(tilt)``."""
-        gains = self.masses * np.expm1(tilt * self.values)
+        exponents = tilt * self.values
+        gains = self.masses * np.expm1(exponents)
         moment = 1 + float(gains.sum())  # M(tilt)
-        added = float(np.abs(gains).sum())
-        relative = added / moment
+        sizes = float(np.abs(gains).sum())
+        relative = sizes / moment
         return _ULPS * _UNIT * (1 + self.draws * relative)
 
     def moments(self, tilt: float) -> tuple[float, float]:
@@ -194,7 +198,9 @@ class _Cumulant:
         deviations = self.values - mean
         squares = float(weights @ deviations**2)
         squares += weight_of_0 * mean**2
-        return self.draws * mean, self.draws * squares / total
+        mean_of_sum = self.draws * mean
+        variance_of_sum = self.draws * squares / total
+        return mean_of_sum, variance_of_sum
 
     def best_tilt(self) -> tuple[float, float]:
         """The tilt that makes ``M(t)^n / t^2`` smallest, and the tilted sum's spread.
@@ -278,9 +284,10 @@ class _Cumulant:
         and the point 0 the term ``1 / lam^2``.
         """
         n = self.draws
-        gains = self.masses * np.expm1(tilt * self.values)
+        exponents = tilt * self.values
+        gains = self.masses * np.expm1(exponents)
         moment = 1 + float(gains.sum())  # M(lam)
-        tilted = self.masses * np.exp(tilt * self.values)
+        tilted = self.masses * np.exp(exponents)
         shares = tilted / moment
         # |M(lam + i theta) / M(lam) - 1| is at most the slope times theta, and at most that.
         slope = float(tilted @ np.abs(self.values)) / moment
@@ -304,7 +311,8 @@ class _Cumulant:
             # |1 + z|^2 - 1, of which the modulus of 1 + z has half the logarithm.
             square = real * (2 + real) + imaginary**2
             square = np.maximum(square, -1 + 1e-300)
-            height = np.exp(n / 2 * np.log1p(square))
+            log_square = np.log1p(square)
+            height = np.exp(n / 2 * log_square)
             phase = n * np.arctan2(imaginary, 1 + real)
             denominator = (tilt + 1j * theta) ** 2
             terms = height * np.exp(1j * phase) / denominator

@@ -194,9 +194,11 @@ def _of_bits(law: bits.Bits) -> Seen:
     hidden_share = unset_ratios.min()
 
     def blanket(first: int, second: int) -> Blanket:
-        has_first = _two_bits(a[first], b[second])
-        has_second = _two_bits(b[first], a[second])
-        has_neither = _two_bits(b[first], b[second])
+        b_first = b[first]
+        b_second = b[second]
+        has_first = _two_bits(a[first], b_second)
+        has_second = _two_bits(b_first, a[second])
+        has_neither = _two_bits(b_first, b_second)
         omega = has_neither * hidden_share
         return Blanket.from_laws(has_first, has_second, omega)
 
@@ -323,10 +325,11 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
 
 def _names_of_groups(law: subset_design.SidesCollected) -> tuple[str, ...]:
     """Names of what are levels here: levels that differ in name alone are one."""
-    names = [list[str]() for _ in law.counts]
+    of_groups = [list[str]() for _ in law.counts]
     for name, group in zip(law.levels.names, law.groups, strict=True):
-        names[group].append(name)
-    return tuple(map(_some_names, names))
+        names = of_groups[group]
+        names.append(name)
+    return tuple(map(_some_names, of_groups))
 
 
 def extreme_weights(law: subset_design.SidesCollected) -> tuple[Array, Array]:
@@ -337,11 +340,12 @@ def extreme_weights(law: subset_design.SidesCollected) -> tuple[Array, Array]:
     types = law.output_types
     on_side = np.stack([types.low_counts, types.high_counts], axis=2)
     is_occupied = on_side > 0  # (types, groups, sides)
+    types_and_sides = (0, 2)
     # A side on which no item stands is left out of the largest and of the least.
     for_largest = np.where(is_occupied, law.estimator, -np.inf)
     for_least = np.where(is_occupied, law.estimator, np.inf)
-    largest = for_largest.max(axis=(0, 2))
-    least = for_least.min(axis=(0, 2))
+    largest = for_largest.max(axis=types_and_sides)
+    least = for_least.min(axis=types_and_sides)
     return largest, least
 
 
@@ -447,9 +451,9 @@ def _reach_of_two(a: Array, b: Array, length: int = 1) -> Array:
     supports the item and ``-l b / (a - b)`` if not, in place of an honest person's 0 or 1.
     """
     gap = (a - b) / length
-    supported = (1 - b) / gap
-    unsupported = -b / gap
-    return np.maximum(supported, 1 - unsupported)
+    if_supported = (1 - b) / gap
+    if_not = -b / gap
+    return np.maximum(if_supported, 1 - if_not)
 
 
 def _likeliest(

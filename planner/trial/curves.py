@@ -31,6 +31,7 @@ _HEIGHT = 4  # 4^4 = 256
 # estimated.
 _WAVE_REPORTS = 1024
 _REPEATS = 5
+_SPIKE_SPREAD = 0.004  # the standard deviation around a spike
 _SEED = 20200614
 
 RivalCurve = Callable[[Array, float, np.random.Generator], Array]
@@ -157,7 +158,7 @@ def spikes(people: int, rng: np.random.Generator) -> Array:
     centers = [0.1, 0.25, 0.4, 0.75, 0.9]
     shares = [0.3, 0.2, 0.2, 0.2, 0.1]
     near = rng.choice(centers, people, p=shares)
-    near += rng.normal(0, 0.004, people)
+    near += rng.normal(0, _SPIKE_SPREAD, people)
     anywhere = rng.random(people)
     is_near = rng.random(people) < 0.5
     numbers = np.where(is_near, near, anywhere)

@@ -152,8 +152,9 @@ class TriedCounts:
             sets, reporting = self.asked.of_sets(self.answers.sets, rng)
             counts = sets.counts()
         counted = self.law.draw_aggregate(reporting, rng)
-        raw = self.asked.scaled(self.law.shape.estimate(counted))
-        estimates = self.law.asked.estimates(raw)
+        of_reporting = self.law.shape.estimate(counted)
+        of_asked = self.asked.scaled(of_reporting)
+        estimates = self.law.asked.estimates(of_asked)
         return CountsOfSurvey(counts.astype(np.float64), estimates)
 
     @property
@@ -373,8 +374,9 @@ class TriedMean:
         reports_by_number = rng.multinomial(reporting, self._output_law)
         counts = reports_by_number.sum(axis=0)
         counted = Aggregate(int(counts.sum()), counts)
-        raw = self.asked.scaled(self.law.shape.estimate(counted))
-        estimates = self.law.asked.estimates(raw)
+        of_reporting = self.law.shape.estimate(counted)
+        of_asked = self.asked.scaled(of_reporting)
+        estimates = self.law.asked.estimates(of_asked)
         return everybody, estimates.mean
 
     @cached_property
