@@ -202,12 +202,13 @@ class UnaryTable(LevelProbabilities, WithDataFrame):
                 remedy = "Give them in the order of the policy's levels."
                 raise InputError(name, column.shape, allowed, remedy)
             object.__setattr__(self, name, column)
-        pairs = zip(self.a.tolist(), self.b.tolist(), strict=True)
-        for i, (a, b) in enumerate(pairs):
-            if not 0 < b < a < 1:
-                allowed = "such that 0 < b < a < 1"
-                remedy = "Is b, the chance of a false 1, swapped with a?"
-                raise InputError(f"(a, b) of level {i}", (a, b), allowed, remedy)
+        is_fit = (self.b > 0) & (self.a < 1)
+        is_fit &= self.b < self.a
+        for i in np.flatnonzero(~is_fit):
+            pair = (float(self.a[i]), float(self.b[i]))
+            allowed = "such that 0 < b < a < 1"
+            remedy = "Is b, the chance of a false 1, swapped with a?"
+            raise InputError(f"(a, b) of level {i}", pair, allowed, remedy)
 
     @property
     def pair_losses(self) -> Array:
