@@ -64,10 +64,11 @@ class _Tangent:
         # By the chain rule v0 times a slope is the slope by v / v0.
         relative_slope = self.pieces.slope * v0
         relative_branch_slopes = self.pieces.branch_slopes * v0
-        auxiliaries = self.privacy.matrix.shape[1] - v0.size
+        self.auxiliaries = self.privacy.matrix.shape[1] - v0.size
         cost_of_v = relative_slope.ravel() / self.unit
+        cost_of_auxiliaries = np.zeros(self.auxiliaries)
         cost_of_z = [1.0]
-        self.cost = np.concatenate([cost_of_v, np.zeros(auxiliaries), cost_of_z])
+        self.cost = np.concatenate([cost_of_v, cost_of_auxiliaries, cost_of_z])
         planes = self._plane_rows(relative_branch_slopes / self.unit)
         self.matrix = self._above_privacy(planes)
         plane_limit = (relative_branch_slopes.sum(axis=0) - branches) / self.unit
@@ -96,8 +97,8 @@ class _Tangent:
         import scipy.sparse as sp
 
         privacy = self.privacy.matrix
-        auxiliaries = privacy.shape[1] - self.v0.size
-        scale = np.append(self.v0, np.full(auxiliaries, self.v0.max()))
+        scale_of_auxiliaries = np.full(self.auxiliaries, self.v0.max())
+        scale = np.append(self.v0, scale_of_auxiliaries)
         scaled = privacy.data * scale[privacy.indices]
         # The compressed rows are written down, which spares sparse products:
         # entries, their columns, and where each row begins.
@@ -165,11 +166,11 @@ def _box(program: Program, tangent: _Tangent) -> Array:
     v0 = tangent.v0
     ceiling = program.model.ceiling(program.policy) / v0
     # No auxiliary exceeds the largest budget; ten times that costs the bound nothing.
-    largest_budget = float(np.max(program.policy.epsilons))
-    auxiliaries = tangent.privacy.matrix.shape[1] - v0.size
-    far = np.full(auxiliaries, 10 * largest_budget / v0.max())
+    largest_budget = float(program.policy.epsilons.max())
+    far_away = 10 * largest_budget / v0.max()
+    far = np.full(tangent.auxiliaries, far_away)
     low = np.append(np.zeros(v0.size), -far)
-    high = np.append(ceiling.ravel(), far)
+    high = np.append(ceiling, far)
     return np.column_stack([low, high])
 
 

@@ -71,7 +71,7 @@ def solve_channel(
     oracle = Ends(problem, windows_of(policy, every_symbol))
     asked_game = None
     if asked is not None:
-        asked_game = problem.seen_in(table, scenarios, np.asarray(asked))
+        asked_game = problem.seen_in(np.asarray(asked))
     generated = generate(problem.game, oracle, tolerance, asked_game)
     sums = generated.answer.weights @ generated.columns.sums
     is_capped = not problem.game.free.all()
@@ -79,7 +79,7 @@ def solve_channel(
         # The price of a cap grew without end.
         raise InfeasibleError("The caps cannot be kept", _RAISE_CAPS)
 
-    matrix, estimators = _mechanism(policy, table, scenarios, problem, generated)
+    matrix, estimators = _mechanism(problem, generated)
     names = wanted_names
     if not names:
         names = [f"number {j + 1}" for j in range(len(table))]
@@ -125,25 +125,21 @@ def _require_few_connected(policy: PrivacyPolicy) -> None:
 
 
 def _mechanism(
-    policy: PrivacyPolicy,
-    workload: Array,
-    scenarios: Sequence[Scenario],
-    problem: ChannelProblem,
-    generated: Generated,
+    problem: ChannelProblem, generated: Generated
 ) -> tuple[Array, list[Array]]:
     """``Pr[report | symbol]`` of few of the columns, and the estimators that may be the best."""
     column_estimates = problem.column_estimates(generated)
     moments = problem.moments(generated.columns, column_estimates)
     few, weights = fewest(moments.T, generated.answer.weights)
-    smallest_budget = float(policy.bounds().min())
-    matrix, kept = whole_columns(generated.columns.sums[few], weights, smallest_budget)
+    columns = generated.columns.sums[few]
+    matrix, kept = whole_columns(columns, weights, problem.smallest_budget)
+    workload = problem.workload
     sigma = generated.answer.multipliers.scenarios
-    estimators = [best_estimator(workload, scenarios, sigma, matrix)]
+    estimators = [best_estimator(workload, problem.scenarios, sigma, matrix)]
     if problem.to_wanted is not None:
         # Right where a cap does not bind, and its directions have no multiplier.
-        of_reports = column_estimates[few][kept].T
-        estimator = unbiased(problem.to_wanted @ of_reports, workload, matrix)
-        estimators.append(estimator)
+        of_reports = problem.to_wanted @ column_estimates[few][kept].T
+        estimators.append(unbiased(of_reports, workload, matrix))
     return matrix, estimators
 
 
@@ -177,6 +173,9 @@ class ChannelProblem:
     def __init__(
         self, policy: PrivacyPolicy, workload: Array, scenarios: Sequence[Scenario]
     ) -> None:
+        self.workload = workload
+        self.scenarios = scenarios
+        self.smallest_budget = float(policy.bounds().min())
         directions = [scenario.directions for scenario in scenarios]
         squares = np.array([F.T @ F for F in directions])  # G_s
         first = squares[0]
@@ -189,11 +188,10 @@ class ChannelProblem:
         forms = axes @ squares @ axes.T
         numbers = axes @ workload
         self.populations = np.array([scenario.population for scenario in scenarios])
-        # Of sum_x pi_s(x) w_x' G_s w_x, the largest: what W adds up to in a scenario.
+        # How large the numbers are in each scenario: sum_x pi_s(x) w_x' G_s w_x.
         sizes = np.einsum("px,kpq,qx,kx->k", numbers, forms, numbers, self.populations)
         # About the error of a number of size 1: that of randomised response.
-        smallest_budget = float(policy.bounds().min())
-        excess = 1 / np.sinh(smallest_budget / 2) ** 2
+        excess = 1 / np.sinh(self.smallest_budget / 2) ** 2
         self.unit = float(1 + excess) * float(sizes.max())
 
         offsets = []  # c_s + k_s
@@ -214,15 +212,13 @@ class ChannelProblem:
         if not are_alike and axes.shape[0] == axes.shape[1]:
             self.to_wanted = axes.T * np.sqrt(self.unit)
 
-    def seen_in(
-        self, workload: Array, scenarios: Sequence[Scenario], directions: Array
-    ) -> Game:
+    def seen_in(self, directions: Array) -> Game:
         """The game, the directions of all scenarios being others."""
         offsets = []
-        for scenario in scenarios:
+        for scenario in self.scenarios:
             turned = replace(scenario, directions=directions)
-            offsets.append(turned.known(workload))
-        numbers = directions @ workload / np.sqrt(self.unit)
+            offsets.append(turned.known(self.workload))
+        numbers = directions @ self.workload / np.sqrt(self.unit)
         return self.game._replace(
             workload=(numbers,), offsets=np.array(offsets) / self.unit
         )
