@@ -83,18 +83,18 @@ class Collected(Shape):
         a, b = self.chances
         return linear_estimates(counted, a, b)
 
-    def variance(self, own: OwnSums) -> Array:
+    def variance(self, sums: OwnSums) -> Array:
         """Exact variance of counts of the first elements, in people squared.
 
         With the chance ``P`` that the own element is this one and the terms of
         :mod:`planner.policy.logodds` it is ``n noise + sum P (1 + signal) - sum P^2``. Where ``P``
         is 1 or 0 it is the formula of the module.
         """
-        first = slice(own.chances.size)
+        first = slice(sums.chances.size)
         a, b = self.chances
         noise, signal = logodds.noise_and_signal(a[first], b[first])
-        of_holders = own.chances * (1 + signal)
-        return np.asarray(own.users * noise + of_holders - own.squares)
+        of_holders = sums.chances * (1 + signal)
+        return np.asarray(sums.users * noise + of_holders - sums.squares)
 
     def second_moments(self, shares: Array, sums: Array) -> Array:
         """``E[S_j S_k]`` of what a report adds to ``sums`` of elements' counts, ``(k, d)``.

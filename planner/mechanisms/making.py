@@ -448,7 +448,7 @@ def _of_numbers(
 
 def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
     """A channel for the ordered answers of a question, which stand level by level."""
-    way = question.way_of_asking
+    ordered = question.way_of_asking
     drawn = drawn_channel(channel)
     is_fit = channel.symbols == question.ordered
     if question.wanted != MEAN_OF_SCORES:
@@ -460,21 +460,21 @@ def _ordered(channel: Channel, question: Ordinal) -> CollectedLaw:
         reason = f"the channel is for {wanted_names}, not for {question.name!r}"
         remedy = "Take the one that was planned for it."
         raise InputError.because("channel", reason, remedy)
-    level_by_level = np.argsort(way.order)
+    level_by_level = np.argsort(ordered.order)
     rows = integers_of(drawn)[level_by_level]
     shape = RowsCollected(
-        way.levels,
+        ordered.levels,
         rows=as_tuples(rows.tolist()),
         values=as_tuples(drawn.estimator.tolist()),
     )
     asked = OrderedCollected(
-        way.levels,
-        way.order,
-        way.scores,
-        way.wanted,
-        way.no_answer,
-        way.lower,
-        way.upper,
+        ordered.levels,
+        ordered.order,
+        ordered.scores,
+        ordered.wanted,
+        ordered.no_answer,
+        ordered.lower,
+        ordered.upper,
     )
     return CollectedLaw("", "ordered-channel", asked, shape)
 

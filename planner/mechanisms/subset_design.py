@@ -241,11 +241,11 @@ class SidesCollected(sides.Sides, Collected):
             counted=np.arange(groups),
         )
 
-    def variance(self, own: OwnSums) -> Array:
+    def variance(self, sums: OwnSums) -> Array:
         # A person has one answer: the chances' sums are how many have each item.
         bits = self.bits
         holders = np.empty(self.levels.elements)
-        holders[bits] = own.chances
+        holders[bits] = sums.chances
         variances = self._variance(holders, self._by_group(holders))
         return variances[bits]
 

@@ -40,12 +40,14 @@ def solve_slsqp(program: Program) -> Array:
     auxiliaries = rows.matrix.shape[1] - size
     unit = abs(program.value(start)) or 1.0
     # Over u = (v / start, auxiliaries, z): the objective is f + unit z, with z at least g_k / unit.
-    scale = np.append(start.ravel(), np.full(auxiliaries, start.max()))
+    scale_of_auxiliaries = np.full(auxiliaries, start.max())
+    scale = np.append(start, scale_of_auxiliaries)
     of_z = np.zeros((rows.limit.size, 1))
     privacy = np.hstack([rows.matrix.toarray() * scale, of_z])
 
     def pieces(u: Array) -> Pieces:
-        return program.pieces(start * u[:size].reshape(start.shape))
+        relative = u[:size].reshape(start.shape)
+        return program.pieces(start * relative)
 
     def objective(u: Array) -> tuple[float, Array]:
         """``f / unit + z``, and its slopes."""
@@ -72,15 +74,17 @@ def solve_slsqp(program: Program) -> Array:
         return np.vstack([of_branches, -privacy])
 
     first_z = program.pieces(start).branches.max() / unit
+    first = np.append(np.ones(size + auxiliaries), first_z)
     positive = (1e-9, None)
     free = (None, None)
+    not_negative = {"type": "ineq", "fun": room, "jac": room_slope}
     answer = minimize(
         objective,
-        np.append(np.ones(size + auxiliaries), first_z),
+        first,
         jac=True,
         method="SLSQP",
         bounds=[positive] * size + [free] * (auxiliaries + 1),
-        constraints=[{"type": "ineq", "fun": room, "jac": room_slope}],
+        constraints=[not_negative],
         options={"ftol": _SLSQP_DIGITS, "maxiter": 2000},
     )
     # Mode 8: no descent left at machine precision. The certificate decides whether it is optimal.
@@ -111,8 +115,9 @@ def solve_conic(program: Program) -> Array:
     noise, signal, constraints = program.model.expressions(u, start)
     # F / unit, with the sum f and the branches g_k of Program.
     f = (A / unit) @ noise + (Q / unit) @ signal
-    branches = cp.multiply(B / unit, noise) + cp.multiply(C / unit, signal)
-    worst_branch = cp.max(branches)
+    of_noise = cp.multiply(B / unit, noise)
+    of_signal = cp.multiply(C / unit, signal)
+    worst_branch = cp.max(of_noise + of_signal)
     auxiliary_count = rows.matrix.shape[1] - start.size
     auxiliaries = np.zeros(0)
     if auxiliary_count:
