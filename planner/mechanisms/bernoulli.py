@@ -43,10 +43,11 @@ class BernoulliRows:
         bits = values.size
         self._words = words_for(bits)
         # Lanes beyond the last bit get any threshold; they are masked at the end.
-        lanes = np.full(64 * self._words, values[-1], dtype=np.uint32)
+        lane_count = 64 * self._words
+        lanes = np.full(lane_count, values[-1], dtype=np.uint32)
         lanes[:bits] = values
-        packed_ones = pack(np.ones((1, bits), dtype=np.uint8))
-        self._mask = packed_ones[0, -1]  # of the last word
+        every_bit = np.ones((1, bits), dtype=np.uint8)
+        self._mask = pack(every_bit)[0, -1]  # of the last word
         self._last_digits = lanes & _LAST_MASK
         # Digits of all lanes from the lowest that is compared in words, shape (digits, words).
         shifts = np.arange(_LAST_BITS, DENOMINATOR_BITS, dtype=np.uint32)

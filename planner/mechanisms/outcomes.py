@@ -65,8 +65,8 @@ class Outcome:
         for counted in aggregates:
             people.append(float(counted.users))
             sums.append(self.sums_of(counted))
-        columns = np.array(sums, dtype=np.float64).reshape(-1, 5).T
-        weight, base, weight_square, product, base_square = columns
+        table = np.array(sums, dtype=np.float64).reshape(-1, 5)
+        weight, base, weight_square, product, base_square = table.T
         return PatternSums(
             np.array(people, dtype=np.float64),
             weight,

@@ -366,7 +366,8 @@ def best_sampling(
     by_zero = 1 / (1 + total + weights[0])
     sampling = min(cap, by_values, by_zero) * _SAMPLED_INWARD
     rest = 1 - sampling
-    zero = max(floor, float(rest * weights[0] / weights.sum()))
+    share_of_zero = float(rest * weights[0] / weights.sum())
+    zero = max(floor, share_of_zero)
     decoys = (rest - zero) * weights[1:] / total
     mechanism = SamplingPrivacy(
         float(sampling), zero, tuple(decoys), everyone_has_value
@@ -403,9 +404,10 @@ def binomial_window(size: int, chance: float) -> tuple[int, Array]:
     below = np.arange(mode, first, -1)
     falls = below / (size - below + 1) / odds
     rises = (size - above + 1) / above * odds
-    weights_below = np.cumprod(falls)
+    weights_below = np.cumprod(falls)[::-1]
+    weights_above = np.cumprod(rises)
     of_mode = [1.0]
-    weights = np.concatenate([weights_below[::-1], of_mode, np.cumprod(rises)])
+    weights = np.concatenate([weights_below, of_mode, weights_above])
     pmf = weights / weights.sum()
     pmf.setflags(write=False)
     return first, pmf

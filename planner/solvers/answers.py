@@ -462,8 +462,10 @@ class Scenario:
     def __post_init__(self) -> None:
         shares = _frozen(self.population)
         directions = _frozen(self.directions)
-        is_column = shares.ndim == 1 and shares.size > 0
-        if not (is_column and abs(shares.sum() - 1) <= 1e-9 and shares.min() >= 0):
+        is_fit = shares.ndim == 1 and shares.size > 0
+        if is_fit:
+            is_fit = abs(shares.sum() - 1) <= 1e-9 and shares.min() >= 0
+        if not is_fit:
             allowed = "a column of shares, none negative, that sum to 1"
             remedy = "Divide the numbers of people by their total."
             raise InputError("population", self.population, allowed, remedy)
@@ -620,8 +622,10 @@ class Channel:
         d = m[:, None] - m
         r = q[:, None] - q
         double_square = np.where(d == 0, 1, 2 * d**2)
-        t = np.clip((r - 2 * d * m) / double_square, 0, 1)
-        variances = q + t * r - np.square(m + t * d)
+        best = (r - 2 * d * m) / double_square
+        t = np.clip(best, 0, 1)
+        mean = m + t * d
+        variances = q + t * r - np.square(mean)
         return float(variances.max())
 
     @property

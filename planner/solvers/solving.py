@@ -122,9 +122,10 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     inner = model_named("opt2")
     if model == "rappor":
         inner = model_named("opt1")
-    smallest = smallest_budget(policy)
-    plain = PrivacyPolicy(np.full(policy.size, smallest), policy.item_counts)
-    a, b = rounded_inward(inner.start(plain), inner.to_probabilities, plain)
+    budgets = np.full(policy.size, smallest_budget(policy))
+    plain = PrivacyPolicy(budgets, policy.item_counts)
+    start = inner.start(plain)
+    a, b = rounded_inward(start, inner.to_probabilities, plain)
     return UnaryTable(policy, a, b, model, "closed form")
 
 
@@ -260,10 +261,13 @@ def rounded_inward(
         a = np.minimum(a, 1 - 2.0**-53)
         b = np.maximum(b, _LEAST_B)
         s, w = logodds.to_log_odds(a, b)
-        is_outside = (s > policy.room(w)) | (w > policy.room(s, against=True))
+        s_exceeds = s > policy.room(w)
+        w_exceeds = w > policy.room(s, against=True)
+        is_outside = s_exceeds | w_exceeds
         if not is_outside.any():
             return a, b
-        v = np.where(is_outside, v * (1 - shrink), v)
+        shrunk = v * (1 - shrink)
+        v = np.where(is_outside, shrunk, v)
         shrink *= 2
     raise ConvergenceError(
         "Rounding alone breaks a pair's budget", "Report the policy."

@@ -39,15 +39,18 @@ def least_table_error(groups: int, cells: int, within: float, across: float) -> 
     weight_W = float((groups * (cells - 1)) ** 2)
     # Each corner once: the last with an edge of length 0.
     least = np.inf
-    for start, end in zip(hull, [*hull[1:], hull[-1]], strict=True):
+    ends = [*hull[1:], hull[-1]]
+    for start, end in zip(hull, ends, strict=True):
         edge = end - start
         edge_B, edge_W = edge
         shares = [0.0, 1.0]  # of the end, in a mixture of the two corners
         if edge_B * edge_W < 0:
             # On the edge's line V is least where s_W = slope s_B.
             slope = sqrt(-weight_W * edge_W / (weight_B * edge_B))
-            share = (slope * start[0] - start[1]) / (edge_W - slope * edge_B)
-            shares.append(min(1.0, max(0.0, float(share))))
+            start_B, start_W = start
+            missing = slope * start_B - start_W
+            share = float(missing / (edge_W - slope * edge_B))
+            shares.append(min(1.0, max(0.0, share)))
         for share in shares:
             s_B, s_W = start + share * edge
             if s_B > 0 and s_W > 0:
@@ -90,7 +93,9 @@ def _spreads(groups: int, cells: int, within: float, across: float) -> Array:
     most_high = 0  # where R = 2 r the two values of the usual groups are one
     if within < 2 * across:
         most_high = (groups - 1) * cells
-    special, high = np.meshgrid(np.arange(1, cells), np.arange(most_high + 1))
+    counts_special = np.arange(1, cells)
+    counts_high = np.arange(most_high + 1)
+    special, high = np.meshgrid(counts_special, counts_high)
     with_special_group = _Outputs(
         usual=groups - 1,
         high=high.ravel(),
@@ -99,7 +104,8 @@ def _spreads(groups: int, cells: int, within: float, across: float) -> Array:
         high_value=exp(across),
         top=exp(within),
     )
-    return np.vstack([spreads, _spreads_of(groups, cells, with_special_group)])
+    special_spreads = _spreads_of(groups, cells, with_special_group)
+    return np.vstack([spreads, special_spreads])
 
 
 def _spreads_of(groups: int, cells: int, outputs: _Outputs) -> Array:
@@ -145,8 +151,9 @@ def _upper_hull(points: Array) -> list[Array]:
         while len(hull) > 1:
             edge = hull[-1] - hull[-2]
             chord = point - hull[-2]
-            turns_right = edge[0] * chord[1] - edge[1] * chord[0] < 0
-            if turns_right:
+            # Of two vectors the cross product is negative where the second turns right.
+            cross = edge[0] * chord[1] - edge[1] * chord[0]
+            if cross < 0:
                 break
             hull.pop()
         hull.append(point)
