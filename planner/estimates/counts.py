@@ -105,8 +105,10 @@ class Estimates(WithDataFrame):
             Probability of covering, above 0, below 1: of each interval, or with ``simultaneous``
             of all together (Bonferroni).
         """
-        together = self.values.size if simultaneous else 1
-        half = reach(confidence, together) * self.standard_errors
+        at_once = 1  # how many limits are to hold
+        if simultaneous:
+            at_once = self.values.size
+        half = reach(confidence, at_once) * self.standard_errors
         return self.values - half, self.values + half
 
     @property

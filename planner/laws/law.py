@@ -197,8 +197,10 @@ class Law:
     @property
     def size(self) -> int:
         """Bytes of a report."""
-        answers = 1 if self.anchor is None else 2
-        return answers * self.shape.size + self.blanks
+        size = self.shape.size
+        if self.anchor is not None:  # a report of each
+            size = 2 * size
+        return size + self.blanks
 
     @property
     def cells(self) -> int:
@@ -206,8 +208,10 @@ class Law:
         if self.anchor is not None:
             # How many reports there are, and their sums, by what the anchor's report adds.
             return self.shape.addends * (1 + self.shape.cells)
-        rounds = 1 if self.again is None else self.again.count
-        return rounds * (self.shape.cells + self.blanks)
+        of_round = self.shape.cells + self.blanks
+        if self.again is None:
+            return of_round
+        return self.again.count * of_round
 
     @property
     def pairs(self) -> list[PairBudget]:

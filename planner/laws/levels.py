@@ -401,7 +401,10 @@ def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
     for row in rule:
         budgets = []
         for entry in row:
-            budgets.append(math.inf if entry is None else float(entry))
+            budget = math.inf
+            if entry is not None:
+                budget = float(entry)
+            budgets.append(budget)
         matrix.append(tuple(budgets))
     for i, j in product(range(size), repeat=2):
         forward = matrix[i][j]

@@ -83,7 +83,9 @@ def record(properties: Mapping[str, Schema], description: str = "") -> Document:
         "required": list(properties),
         "additionalProperties": False,
     }
-    return described(schema, description) if description else schema
+    if not description:
+        return schema
+    return described(schema, description)
 
 
 def described(schema: Schema, description: str) -> Document:

@@ -365,7 +365,9 @@ def _of_hash(law: hashing.Hash) -> Seen:
     p = float(law.support()[0][0])
     q = (1 - p) / (g - 1)
     # Outcomes: the value of the first answer, that of the second, any third value.
-    outcomes = 3 if g > 2 else 2
+    outcomes = 2
+    if g > 2:
+        outcomes = 3
     third = q * (g - 2)
     masses = np.array([q, q, third])
     first_ratios = np.array([p / q, 1.0, 1.0])

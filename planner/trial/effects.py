@@ -221,7 +221,9 @@ def _count(
         if pattern is None or code is LEFT_OUT:
             continue
         # Sets are lists, which no dictionary takes as keys.
-        answer = tuple(code) if are_sets else code
+        answer = code
+        if are_sets:
+            answer = tuple(code)
         counter[pattern, answer] += 1
 
 
