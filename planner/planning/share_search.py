@@ -12,7 +12,7 @@ those tried.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -203,7 +203,7 @@ class _Trace:
         """
         x, error, bound = np.array(self._points).T
         if self.curve.carried is not None:
-            x, bound = self._carried(x, bound)
+            x, bound = _carried(self.curve.carried, x, bound)
         from_before = np.full(x.size, np.inf)
         from_after = np.zeros(x.size)
         if self.curve.convex:
@@ -218,17 +218,25 @@ class _Trace:
         falling = np.minimum.accumulate(np.append(at_zero, lows))
         return np.append(0.0, shares), falling
 
-    def _carried(self, x: Array, bound: Array) -> tuple[Array, Array]:
-        """More shares between those tried, with the bounds of the smaller ones carried there."""
-        assert self.curve.carried is not None  # noqa: S101 - asked before
-        smaller = x[:-1, None]
-        ratio = (x[1:] / x[:-1])[:, None]
-        shares = smaller * ratio**_CARRIED_TO
-        lows = self.curve.carried(bound[:-1, None], smaller, shares)
-        # The error falls: the bound at the larger share holds as well.
-        bounds = np.maximum(lows, bound[1:, None])
-        all_shares = np.append(x[0], shares)
-        return all_shares, np.append(bound[0], bounds)
+
+def _carried(
+    carried: Callable[[Array, Array, Array], Array], x: Array, bound: Array
+) -> tuple[Array, Array]:
+    """More shares between those tried, with the bounds of the smaller ones carried there.
+
+    In logarithms they are even steps from one share that was tried to the next.
+    """
+    smaller = x[:-1, None]
+    larger = x[1:, None]
+    shares = smaller * (larger / smaller) ** _CARRIED_TO
+    bound_at_smaller = bound[:-1, None]
+    bound_at_larger = bound[1:, None]
+    lows = carried(bound_at_smaller, smaller, shares)
+    # The error falls: the bound at the larger share holds as well.
+    bounds = np.maximum(lows, bound_at_larger)
+    all_shares = np.append(x[0], shares)
+    all_bounds = np.append(bound[0], bounds)
+    return all_shares, all_bounds
 
 
 def _steepness(x: Array, error: Array, bound: Array) -> tuple[Array, Array]:

@@ -94,8 +94,11 @@ def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
     cells = list(np.ndindex(table.counts.shape))
     nothing = np.full(len(cells), np.nan)
     for axis, question, among in ((1, first, second), (0, second, first)):
-        shares = [table.share(i, j, margin=axis) for i, j in cells]
-        rows = _rows(table, zip(names, shares, strict=True), whole=1.0)
+        shares = []
+        for i, j in cells:
+            shares.append(table.share(i, j, margin=axis))
+        shares_by_name = zip(names, shares, strict=True)
+        rows = _rows(table, shares_by_name, whole=1.0)
         yield f"{question} among {among}", rows, nothing
 
 
