@@ -80,18 +80,24 @@ def _product(text: str) -> float:
     # From the left, as people read it: 6 / 2 * 3 is 9.
     first, *rest = re.split(r"([*/])", text)
     result = _factor(first)
-    for operator, factor in zip(rest[::2], rest[1::2], strict=True):
+    operators = rest[::2]
+    factors = map(_factor, rest[1::2])
+    for operator, factor in zip(operators, factors, strict=True):
         if operator == "*":
-            result *= _factor(factor)
+            result *= factor
         else:
-            result /= _factor(factor)
+            result /= factor
     return result
 
 
 def _factor(text: str) -> float:
     match = _FACTOR.fullmatch(text)
+    if match is None:
+        raise ValueError
+    opens = bool(match["open"])
+    closes = bool(match["close"])
     # A bracket that opens has to close; the pattern alone takes one without the other.
-    if match is None or bool(match["open"]) != bool(match["close"]):
+    if opens != closes:
         raise ValueError
     number = float(match["number"])
     if match["ln"]:
@@ -107,8 +113,14 @@ def digits_up(value: float) -> str:
     >>> digits_up(1.48201), digits_up(0.8), digits_up(50.0)
     ('1.483', '0.8', '50')
     """
-    rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(value)))
-    return f"{float(rounded):.4g}"
+    written = Decimal(repr(float(value)))
+    return f"{float(_rounded(written, digits=4)):.4g}"
+
+
+def _rounded(number: Decimal, digits: int) -> Decimal:
+    """So many digits of a number, rounded up."""
+    upwards = Context(prec=digits, rounding=ROUND_CEILING)
+    return upwards.create_decimal(number)
 
 
 def magnitude_up(value: float) -> str:
@@ -119,8 +131,7 @@ def magnitude_up(value: float) -> str:
     >>> magnitude_up(1.21e-9), magnitude_up(1202604.3)
     ('1.3e-9', '1.3e+6')
     """
-    rounded = Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value))
-    return f"{rounded:.1e}"
+    return f"{_rounded(Decimal(value), digits=2):.1e}"
 
 
 def delta_text(delta: float) -> str:
@@ -135,7 +146,7 @@ def delta_text(delta: float) -> str:
         text = f"{delta:.{digits}e}"
         if float(text) == delta:
             return text
-    above = Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(delta))
+    above = _rounded(Decimal(delta), digits=2)
     return f"{float(above):.1e}"
 
 

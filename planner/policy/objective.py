@@ -111,16 +111,31 @@ class Objective:
         weights = np.maximum(weights, least * weights.max())
         # Least favourable counts put all people on one item: the largest weighted signal (eq. 9).
         if self.kind == "worst-case":
-            return Coefficients(weights * counts, none, none, weights)
+            return Coefficients(
+                noise_sum=weights * counts,
+                signal_sum=none,
+                noise_max=none,
+                signal_max=weights,
+            )
         if self.kind == "minimax":
-            return Coefficients(none, none, weights, none)
+            return Coefficients(
+                noise_sum=none,
+                signal_sum=none,
+                noise_max=weights,
+                signal_max=none,
+            )
         # The expected total is linear in the prior: signal counts for as many as have an item.
         prior = self._per_level("prior", policy.size, default=0.0)
         for i in np.flatnonzero(prior > counts):
             allowed = f"at most the level's number of items, {int(counts[i])}"
             remedy = "A prior is the share of people who have an item, summed over the level."
             raise InputError(f"prior[{i}]", float(prior[i]), allowed, remedy)
-        return Coefficients(weights * counts, weights * prior, none, none)
+        return Coefficients(
+            noise_sum=weights * counts,
+            signal_sum=weights * prior,
+            noise_max=none,
+            signal_max=none,
+        )
 
     def item_weights(self, policy: PrivacyPolicy, least: float = LEAST_WEIGHT) -> Array:
         """Importance of one item's error by level, for mechanisms that are no tables, ``(t,)``."""

@@ -205,10 +205,12 @@ class PairRule:
         import scipy.sparse as sp
 
         i, j, limit = self._finite_pairs(epsilons, own_pairs)
-        s_of_first = _picker(i, epsilons.size)
-        w_of_second = _picker(j, epsilons.size)
+        size = epsilons.size
+        s_of_first = _picker(i, size)
+        w_of_second = _picker(j, size)
         levels = sp.hstack([s_of_first, w_of_second])
-        price = self._pair_price(epsilons, i, j, np.ones(limit.size))
+        slope = np.ones(limit.size)
+        price = self._pair_price(epsilons, i, j, slope)
         return levels, None, limit, price
 
     def half_rows(self, epsilons: Array, own_pairs: Flags, b: Array) -> RowParts:

@@ -120,7 +120,9 @@ class PrivacyPolicy:
     @property
     def names(self) -> tuple[str, ...]:
         """One name per level."""
-        return self._names or tuple(f"level {i + 1}" for i in range(self.size))
+        if self._names is not None:
+            return self._names
+        return tuple(f"level {i + 1}" for i in range(self.size))
 
     @property
     def rule_name(self) -> str:
@@ -313,9 +315,10 @@ def _counts(item_counts: ArrayLike, size: int) -> Whole:
         remedy = "Say for each level how many answers it has."
         raise InputError("item_counts", item_counts, allowed, remedy)
     allowed = f"a whole number from 1 to {MAX_COUNT}"
+    whole = values == np.floor(values)
+    valid = whole & (values >= 1) & (values <= MAX_COUNT)
     # The first that is wrong is named, with its place.
-    whole = (values == np.floor(values)) & (values >= 1) & (values <= MAX_COUNT)
-    for i in np.flatnonzero(~whole)[:1]:
+    for i in np.flatnonzero(~valid)[:1]:
         raise InputError(
             f"item_counts[{i}]", float(values[i]), allowed, "Count the answers."
         )

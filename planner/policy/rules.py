@@ -194,8 +194,9 @@ class OneSidedRule(MinRule):
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
         # The smaller of the two decides, and takes the whole derivative.
-        by_first = np.where(epsilons[i] <= self.lowering[j], 1.0, 0.0)
-        return by_first, 1.0 - by_first
+        first_decides = epsilons[i] <= self.lowering[j]
+        of_first = np.where(first_decides, 1.0, 0.0)
+        return of_first, 1.0 - of_first
 
     def mapped(self, change: Callable[[Array], Array]) -> OneSidedRule:
         return OneSidedRule(change(self.lowering))
@@ -205,7 +206,8 @@ class OneSidedRule(MinRule):
 
     def half_reduction(self, epsilons: Array, own_pairs: Flags) -> Reduction | None:
         """``b_i = max(z, (1 - z) e^-eps_i)``, where nothing else limits what is said against it."""
-        if not own_pairs.all() or np.isfinite(self.lowering).any():
+        limited = np.isfinite(self.lowering)
+        if limited.any() or not own_pairs.all():
             return None
         shrinkage = np.exp(-epsilons)
         none = np.zeros(epsilons.size)
@@ -235,7 +237,9 @@ class AvgRule(PairRule):
     def room(
         self, epsilons: Array, used: Array, own_pairs: Flags, *, against: bool = False
     ) -> Array:
-        return epsilons / 2 + np.min(epsilons / 2 - used)
+        halves = epsilons / 2
+        left = halves - used
+        return halves + left.min()
 
     def leakage(
         self, epsilons: Array, own_pairs: Flags, *, against: bool = False
@@ -309,15 +313,16 @@ class MatrixRule(PairRule):
             remedy = "Give the pair budgets of all levels in their order."
             allowed = f"a {size} x {size} matrix, one row per level"
             raise InputError("rule", matrix.shape, allowed, remedy)
+        is_open = np.isinf(matrix)
         in_range = (matrix > 0) & (matrix <= MAX_EPSILON)
-        # NaN is neither in the range nor infinite.
-        for i, j in np.argwhere(~(in_range | np.isposinf(matrix))):
+        valid = in_range | np.isposinf(matrix)  # NaN is neither
+        for i, j in np.argwhere(~valid):
             allowed = f"{BUDGET_RANGE}, or inf for a pair without protection"
             remedy = "Give inf where a pair needs none."
             if matrix[i, j] > 0:
                 remedy = BUDGET_REMEDY
             raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, remedy)
-        for i in np.flatnonzero(np.isinf(matrix).all(axis=1)):
+        for i in np.flatnonzero(is_open.all(axis=1)):
             remedy = (
                 "A level that is protected against nothing needs no randomisation: "
                 "leave it out."
@@ -325,7 +330,8 @@ class MatrixRule(PairRule):
             allowed = "finite for at least one pair"
             raise InputError(f"rule[{i}]", "inf everywhere", allowed, remedy)
         # A pair is open both ways, or not at all.
-        for i, j in np.argwhere(np.isinf(matrix) < np.isinf(matrix.T)):
+        other_way_alone = is_open < is_open.T
+        for i, j in np.argwhere(other_way_alone):
             remedy = "Give both directions a budget, or inf to both."
             allowed = f"inf, as rule[{j}][{i}] is"
             raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, remedy)
@@ -335,7 +341,9 @@ class MatrixRule(PairRule):
 
     def shares(self, epsilons: Array, i: Index, j: Index) -> tuple[Array, Array]:
         """What is added to a level's budget is added to all of its pairs."""
-        return np.ones(i.size), np.where(i == j, 0.0, 1.0)
+        of_first = np.ones(i.size)
+        of_second = np.where(i == j, 0.0, 1.0)
+        return of_first, of_second
 
     def scaled(self, scale: float | Array) -> MatrixRule:
         if np.ndim(scale):

@@ -34,9 +34,10 @@ class SampleSize:
         part = planned.part
         again = planned.question.rounds
         share = part.fraction / part.rotation_groups
+        asked = round(share * people)
         return cls(
             people=people,
-            asked=max(1, round(share * people)),
+            asked=max(1, asked),
             rotation_groups=part.rotation_groups,
             independently=again is not None and again.times_open,
         )
