@@ -261,12 +261,20 @@ def joinable(document: Document) -> list[int]:
     return numbers
 
 
-def anchored(document: Document) -> list[Document]:
-    """The questions that may have an anchor: choices asked once, and in no joint question."""
+def anchored(document: Document, anchor: Document) -> list[Document]:
+    """The questions whose ``anchor`` a question may be.
+
+    Choices asked once, in no joint question, and without another anchor.
+    """
     parts = joint_of(document)
+    taken = set()
+    for question in document["question"]:
+        if question is not anchor and kind_of(question) == ANCHOR:
+            taken.add(question["anchor"])
     questions = []
     for number, question in enumerate(document["question"]):
-        if kind_of(question) == "categorical" and number not in parts:
+        is_free = number not in parts and name_of(question) not in taken
+        if is_free and question is not anchor and kind_of(question) == "categorical":
             questions.append(question)
     return questions
 

@@ -115,6 +115,16 @@ def test_an_anchor_follows_its_question(questions):
     assert "anchor" not in document["question"][1]
 
 
+def test_a_question_has_one_anchor_and_is_offered_for_no_second(questions):
+    for _ in range(2):
+        by_label(questions.button, "Add a question").click().run()
+        by_label(questions.selectbox, "A person gives").set_value("anchor").run()
+    assert not questions.exception
+    _, first, second = session(questions).document["question"]
+    assert first["anchor"] == "diagnosis"
+    assert second["anchor"] == ""
+
+
 def test_a_distribution_has_cells_and_keeps_what_was_typed_of_a_mean():
     app = open_page(example="answer-rate")
     # Few people are planned with few cells, and so in a moment.

@@ -146,13 +146,12 @@ def choose_anchor(document: Document, question: Document) -> None:
     question.pop("level", None)  # an anchor has the answers of its question
     question["anchor"] = ""
     question["known"] = ""
-    for other in anchored(document):
-        if other is not question:
-            question["anchor"] = name_of(other)
-            # Some answer has to stand there; which one is true of everybody the author
-            # alone knows.
-            question["known"] = "".join(answers_of(other)[:1])
-            return
+    for other in anchored(document, question):
+        question["anchor"] = name_of(other)
+        # Some answer has to stand there; which one is true of everybody the author
+        # alone knows.
+        question["known"] = "".join(answers_of(other)[:1])
+        return
 
 
 def anchor_fields(question: Document, number: int) -> None:
@@ -163,7 +162,7 @@ def anchor_fields(question: Document, number: int) -> None:
         '"As people read it".'
     )
     answers = {}
-    for other in anchored(session().document):
+    for other in anchored(session().document, question):
         answers[name_of(other)] = answers_of(other)
     asked_as, true_answer = st.columns(2)
     name = _choice(asked_as, question, number, "anchor", list(answers))
