@@ -121,7 +121,8 @@ class Blanket:
             remedy = "Compute all three from the same pair of answers, which is among the others."
             names = "ratio, variation, others_ratio"
             raise InputError(names, (p, beta, q), allowed, remedy)
-        alpha = min(beta / (p - 1), 1 / (p + 1))
+        largest_alpha = 1 / (p + 1)
+        alpha = min(beta / (p - 1), largest_alpha)
         gamma = max(0.0, 1 - (p + 1) * alpha)
         likelier = p * alpha
         # Outcomes: likelier of x, likelier of x', alike of both.
@@ -129,7 +130,11 @@ class Blanket:
         first = q * np.array([1, 1 / p, 1])
         second = q * np.array([1 / p, 1, 1])
         possible = masses > 0
-        return cls(masses[possible], first[possible], second[possible])
+        return cls(
+            masses=masses[possible],
+            first=first[possible],
+            second=second[possible],
+        )
 
     @classmethod
     def of_budget(cls, epsilon: float, worst: float | None = None) -> Blanket:

@@ -68,12 +68,13 @@ class FalseReports:
     def largest(self) -> int:
         """The position of what one report moves most, up or down."""
         moves = np.maximum(self.up, self.down)
-        return int(np.argmax(moves))
+        return int(moves.argmax())
 
     @property
     def most(self) -> float:
         """The most by which one report moves any estimate, in the unit."""
-        return float(max(self.up.max(), self.down.max()))
+        moves = np.maximum(self.up, self.down)
+        return float(moves.max())
 
     def share_moved(self, false_share: float, share: float = 0.0) -> Array:
         """How far a share of false reports moves each estimated share up, at most.
@@ -127,7 +128,9 @@ def _of_supports(law: CollectedLaw) -> FalseReports:
         if held is not None:
             supported = min(answers, int(held))
         others = answers - supported
-        return float(supported * up[level] - others * down[level])
+        moved_up = supported * up[level]
+        moved_down = others * down[level]
+        return float(moved_up - moved_down)
 
     return FalseReports(
         moved=levels.names,

@@ -233,7 +233,8 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
         raise InputError.because("blanket", reason, remedy)
     sides = _sides(blanket)
     # The theorem bounds n delta: its logarithm is looked for.
-    guess = _approximate(sides, log(delta) + log(people), people, local)
+    target = log(delta) + log(people)
+    guess = _approximate(sides, target, people, local)
     if guess < 1e-9 * local:
         at_0 = central_delta(blanket, 0.0, people)
         if at_0.upper <= delta:
@@ -241,8 +242,9 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
     delta_of_guess = central_delta(blanket, guess, people, _COARSE).upper
     if delta_of_guess > 0:
         # The approximation errs by nearly the same factor nearby.
-        corrected = 2 * log(delta) - log(delta_of_guess)
-        guess = _approximate(sides, corrected + log(people), people, local)
+        log_delta = 2 * log(delta) - log(delta_of_guess)
+        target = log_delta + log(people)
+        guess = _approximate(sides, target, people, local)
     # Only what a bracket proves is returned: steps above the guess grow until one is proven.
     step = _EPSILON_STEP
     while guess * (1 + step) < local:

@@ -95,9 +95,9 @@ def _of_single_draws(masses: Array, values: Array, draws: int) -> Bracket:
     none_above = exp(others * log1p(-chance_above))
     taken_off = others * chance_above * part_below
     alone = part_above * none_above - taken_off
-    lower = draws * max(0.0, alone) * (1 - 1e-12)
-    upper = draws * part_above * (1 + 1e-12)
-    return Bracket(lower, upper)
+    at_least = draws * max(0.0, alone)
+    at_most = draws * part_above
+    return Bracket(lower=at_least * (1 - 1e-12), upper=at_most * (1 + 1e-12))
 
 
 def log_positive_part(masses: Array, values: Array, draws: int) -> float:
@@ -191,7 +191,8 @@ class _Cumulant:
         largest = max(0.0, float(exponents.max()))
         weights = self.masses * np.exp(exponents - largest)
         # The rest of the mass is at the value 0, whose exponent is 0.
-        mass_at_0 = max(0.0, 1 - float(self.masses.sum()))
+        mass = float(self.masses.sum())
+        mass_at_0 = max(0.0, 1 - mass)
         weight_of_0 = mass_at_0 * exp(-largest)
         total = weight_of_0 + float(weights.sum())
         mean = float(weights @ self.values) / total
@@ -290,7 +291,8 @@ class _Cumulant:
         tilted = self.masses * np.exp(exponents)
         shares = tilted / moment
         # |M(lam + i theta) / M(lam) - 1| is at most the slope times theta, and at most that.
-        slope = float(tilted @ np.abs(self.values)) / moment
+        sizes = np.abs(self.values)
+        slope = float(tilted @ sizes) / moment
         both_masses = float(tilted.sum() + self.masses.sum())
         most = both_masses / moment + 1
         total = -1 / tilt**2  # as the point 0 is counted twice below

@@ -100,8 +100,8 @@ class Seen:
 def _probabilities(prior: ArrayLike, items: int) -> Array:
     """A belief as numbers; InputError unless they are probabilities of so many answers."""
     chances = number_column("prior", prior)
-    total = float(chances.sum())
-    if chances.shape != (items,) or chances.min() < 0 or abs(total - 1) > 1e-9:
+    distance = abs(float(chances.sum()) - 1)
+    if chances.shape != (items,) or chances.min() < 0 or distance > 1e-9:
         allowed = f"{items} probabilities that add up to 1"
         remedy = "Divide the numbers of people by their total; 0 for an answer that nobody has."
         raise InputError("prior", chances, allowed, remedy)
@@ -214,9 +214,10 @@ def _of_bits(law: bits.Bits) -> Seen:
         b_item = np.repeat(b, levels.item_counts)
         v = prior * a_item / b_item
         if_unset = prior * (1 - a_item) / (1 - b_item)
-        least = float(np.max(if_unset))  # L
+        least = float(if_unset.max())  # L
         falling = np.argsort(-v, kind="stable")
-        decisive = falling[v[falling] > least]
+        decides = v[falling] > least
+        decisive = falling[decides]
         b_decisive = b_item[decisive]
         v_decisive = v[decisive]
         # none_before[k]: the chance that no bit before the k-th decisive one is set.
@@ -254,8 +255,8 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
     hiding = least_likelihoods.min(axis=1)  # of each type
 
     def blanket(first: int, second: int) -> Blanket:
-        possible = (types.high[:, first] > 0) | (types.high[:, second] > 0)
-        bare = possible & (hiding <= 0)
+        likeliest = np.maximum(types.high[:, first], types.high[:, second])
+        bare = (likeliest > 0) & (hiding <= 0)
         if bare.any():
             what = f"levels {names[first]!r}, {names[second]!r}"
             allowed = "connected to all others by finite pair budgets"
@@ -272,7 +273,8 @@ def _of_sides(law: subset_design.SidesCollected) -> Seen:
                 others = others - 1
             # The share of a type's splits in which the pair stands on these sides.
             share_of_first = counts[left][:, first] / sizes[first]
-            share = share_of_first * np.maximum(room, 0) / others
+            room = np.maximum(room, 0)
+            share = share_of_first * room / others
             possible = (share > 0) & (hiding > 0)
             mass = types.weights * hiding * share
             omega = hiding[possible]
@@ -338,8 +340,8 @@ def extreme_weights(law: subset_design.SidesCollected) -> tuple[Array, Array]:
     They are the largest and the smallest number of a side on which the item may stand.
     """
     types = law.output_types
-    on_side = np.stack([types.low_counts, types.high_counts], axis=2)
-    is_occupied = on_side > 0  # (types, groups, sides)
+    counts = [types.low_counts, types.high_counts]
+    is_occupied = np.stack(counts, axis=2) > 0  # (types, groups, sides)
     types_and_sides = (0, 2)
     # A side on which no item stands is left out of the largest and of the least.
     for_largest = np.where(is_occupied, law.estimator, -np.inf)
@@ -362,7 +364,8 @@ def _of_hash(law: hashing.Hash) -> Seen:
     """
     levels = law.levels
     g = law.values
-    p = float(law.support()[0][0])
+    of_any_level, *_ = law.support()
+    p = float(of_any_level[0])
     q = (1 - p) / (g - 1)
     # Outcomes: the value of the first answer, that of the second, any third value.
     outcomes = 2
@@ -370,8 +373,9 @@ def _of_hash(law: hashing.Hash) -> Seen:
         outcomes = 3
     third = q * (g - 2)
     masses = np.array([q, q, third])
-    first_ratios = np.array([p / q, 1.0, 1.0])
-    second_ratios = np.array([1.0, p / q, 1.0])
+    ratio = p / q
+    first_ratios = np.array([ratio, 1.0, 1.0])
+    second_ratios = np.array([1.0, ratio, 1.0])
     of_any_pair = Blanket(
         masses=masses[:outcomes],
         first=first_ratios[:outcomes],
