@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from planner.arguments import number_column
-from planner.arrays import Array, Whole
+from planner.arrays import Array
 from planner.errors import InputError
 from planner.laws import bits, hashing, overlap, rows
 from planner.laws.shape import Shape
@@ -239,62 +238,24 @@ def _of_bits(law: bits.Bits) -> Seen:
 
 
 def _of_sides(law: subset_design.SidesCollected) -> Seen:
-    """Subset designs: a type of report, and for every item the side that it stands on."""
-    design = _Design(law)
-    groups = np.array(law.groups)
-    largest, least = extreme_weights(law)
-    # In place of an honest report of somebody who has the item, or not: 1 or 0 on average.
-    reach = np.maximum(largest, 1 - least)
-    return Seen(
-        names=design.names,
-        sizes=law.counts,
-        blanket=design.blanket,
-        answers=design.group_of.size,
-        success=design.success,
-        reach=reach[groups],
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Design:
-    """A subset design as an outsider sees it.
+    """Subset designs: a type of report, and for every item the side that it stands on.
 
     All splits of a type are alike but for the sides of single items, so ``omega`` is the type's
     weight times the smallest likelihood of a side on which anybody stands, and the outcomes of a
     pair are the types with the sides of ``x`` and ``x'``: four a type.
     """
+    groups = np.array(law.groups)
+    names = _names_of_groups(law)
+    types = law.output_types
+    # The smallest likelihood of a side on which anybody stands; the high side is likelier.
+    least_likelihoods = np.where(types.low_counts > 0, types.low, types.high)
+    hiding = least_likelihoods.min(axis=1)  # of each type
 
-    law: subset_design.SidesCollected
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names of what are levels here: levels that differ in name alone are one."""
-        of_groups = [list[str]() for _ in self.law.counts]
-        for name, group in zip(self.law.levels.names, self.law.groups, strict=True):
-            names = of_groups[group]
-            names.append(name)
-        return tuple(map(_some_names, of_groups))
-
-    @cached_property
-    def group_of(self) -> Whole:
-        """The group of each item."""
-        return np.repeat(self.law.groups, self.law.levels.item_counts)
-
-    @cached_property
-    def hiding(self) -> Array:
-        """The smallest likelihood of a side on which anybody stands, of each type."""
-        types = self.law.output_types
-        # The high side is likelier.
-        least = np.where(types.low_counts > 0, types.low, types.high)
-        return np.asarray(least.min(axis=1))
-
-    def blanket(self, first: int, second: int) -> Blanket:
-        """What hides two different items of these groups."""
-        types = self.law.output_types
+    def blanket(first: int, second: int) -> Blanket:
         likeliest = np.maximum(types.high[:, first], types.high[:, second])
-        bare = (likeliest > 0) & (self.hiding <= 0)
+        bare = (likeliest > 0) & (hiding <= 0)
         if bare.any():
-            what = f"levels {self.names[first]!r}, {self.names[second]!r}"
+            what = f"levels {names[first]!r}, {names[second]!r}"
             allowed = "connected to all others by finite pair budgets"
             raise InputError(what, "not", allowed, "Shuffling hides none of them.")
         likelihoods = (types.low, types.high)
@@ -302,10 +263,10 @@ class _Design:
         first_ratios = list[Array]()
         second_ratios = list[Array]()
         for left, right in product((0, 1), repeat=2):  # sides of the pair: low, high
-            share = self._share_of_splits(first, second, left, right)
-            possible = (share > 0) & (self.hiding > 0)
-            mass = types.weights * self.hiding * share
-            omega = self.hiding[possible]
+            share = _share_of_splits(law, (first, second), (left, right))
+            possible = (share > 0) & (hiding > 0)
+            mass = types.weights * hiding * share
+            omega = hiding[possible]
             of_first = likelihoods[left][possible, first]
             of_second = likelihoods[right][possible, second]
             masses.append(mass[possible])
@@ -318,29 +279,16 @@ class _Design:
         )
         return outcomes.merged()
 
-    def _share_of_splits(self, first: int, second: int, left: int, right: int) -> Array:
-        """The share of each type's splits in which the pair stands on these sides, 0 or 1."""
-        types = self.law.output_types
-        counts = (types.low_counts, types.high_counts)
-        room = counts[right][:, second]
-        others = self.law.counts[second]
-        if first == second:
-            # Two items of one level: one place is taken by the first.
-            room = room - int(left == right)
-            others = others - 1
-        share_of_first = counts[left][:, first] / self.law.counts[first]
-        room = np.maximum(room, 0)
-        return np.asarray(share_of_first * room / others)
+    group_of = np.repeat(groups, law.levels.item_counts)
 
-    def success(self, prior: Array) -> float:
+    def success(prior: Array) -> float:
         """The likeliest item of each level, high or at all; the likeliest of these, by type.
 
         Levels are split independently, so it is linear in the weights.
         """
-        types = self.law.output_types
         falling = []
-        for group in range(len(self.law.counts)):
-            of_group = prior[self.group_of == group]
+        for group in range(len(law.counts)):
+            of_group = prior[group_of == group]
             falling.append(np.sort(of_group)[::-1])
         total = 0.0
         for o, weight in enumerate(types.weights.tolist()):
@@ -352,6 +300,46 @@ class _Design:
                 likeliest.append(_likeliest(chances, low, high, high_count))
             total += weight * _mean_of_largest(likeliest)
         return total
+
+    largest, least = extreme_weights(law)
+    # In place of an honest report of somebody who has the item, or not: 1 or 0 on average.
+    reach = np.maximum(largest, 1 - least)
+    return Seen(
+        names=names,
+        sizes=law.counts,
+        blanket=blanket,
+        answers=group_of.size,
+        success=success,
+        reach=reach[groups],
+    )
+
+
+def _names_of_groups(law: subset_design.SidesCollected) -> tuple[str, ...]:
+    """Names of what are levels here: levels that differ in name alone are one."""
+    of_groups = [list[str]() for _ in law.counts]
+    for name, group in zip(law.levels.names, law.groups, strict=True):
+        names = of_groups[group]
+        names.append(name)
+    return tuple(map(_some_names, of_groups))
+
+
+def _share_of_splits(
+    law: subset_design.SidesCollected, pair: tuple[int, int], sides: tuple[int, int]
+) -> Array:
+    """The share of each type's splits in which a pair stands on these sides, 0 or 1 each."""
+    types = law.output_types
+    counts = (types.low_counts, types.high_counts)
+    first, second = pair
+    left, right = sides
+    room = counts[right][:, second]
+    others = law.counts[second]
+    if first == second:
+        # Two items of one level: one place is taken by the first.
+        room = room - int(left == right)
+        others = others - 1
+    share_of_first = counts[left][:, first] / law.counts[first]
+    room = np.maximum(room, 0)
+    return np.asarray(share_of_first * room / others)
 
 
 def extreme_weights(law: subset_design.SidesCollected) -> tuple[Array, Array]:
