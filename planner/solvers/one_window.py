@@ -32,7 +32,7 @@ _FARTHEST_LOG = 30.0  # that a logarithm may move from where it begins
 _NOISE_EIGENVALUE = 1e-18  # of the largest: a smaller one is noise
 
 
-class _Multipliers(NamedTuple):
+class Multipliers(NamedTuple):
     """``d`` and ``pi``, one number a level, and ``kappa``."""
 
     within: Array
@@ -40,7 +40,7 @@ class _Multipliers(NamedTuple):
     kappa: float
 
 
-class _Window:
+class OneWindow:
     """The levels of the one window, and what multipliers are worth in it."""
 
     def __init__(self, problem: DesignProblem) -> None:
@@ -56,7 +56,7 @@ class _Window:
         if problem.spread is not None:
             self.weights = self.weights * problem.spread**2
 
-    def explicit(self) -> _Multipliers:
+    def explicit(self) -> Multipliers:
         """``d_i = w_i / y_i^2`` and ``pi`` as ``f d mid``: what is best for many items.
 
         ``y_i = (1 - c low_i) (c high_i - 1)``, and ``c`` the minimiser of ``sum w f / y``, which is
@@ -74,9 +74,9 @@ class _Window:
                 most = c
         d = self.weights / room**2
         people = self.shares * d * self.middle
-        return _Multipliers(d, people / people.sum(), 0.0)
+        return Multipliers(d, people / people.sum(), 0.0)
 
-    def searched(self, begun: _Multipliers) -> _Multipliers:
+    def searched(self, begun: Multipliers) -> Multipliers:
         """Those that prove about the most, by their logarithms: of any size each is as far away."""
         from scipy.optimize import Bounds, minimize
 
@@ -104,7 +104,7 @@ class _Window:
             },
         )
         logs = np.asarray(answer.x, dtype=np.float64)
-        return _Multipliers(np.exp(logs[:t]), _shares(logs[t:-1]), np.exp(logs[-1]))
+        return Multipliers(np.exp(logs[:t]), _shares(logs[t:-1]), np.exp(logs[-1]))
 
     def _taken(self, people: Array) -> float:
         """``w . pi / M``."""
@@ -121,10 +121,11 @@ class _Window:
         return float((self.shares * d) @ ((1 - s * self.low) * (s * self.high - 1)))
 
     def _value_and_slope(self, logs: Array) -> tuple[float, Array]:
-        """The bound, and its slope by the logarithms of ``d``, ``pi`` and ``kappa``.
+        """The bound an item, not rounded, and its slope by the entries of ``logs``, ``(2 t + 1,)``.
 
-        With ``Y = W^1/2 (W^1/2 N W^1/2)^-1/2 W^1/2`` the slope of ``X`` by ``N`` is ``Y / M``, and
-        that of ``L`` by ``d`` is ``f (1 - s low) (s high - 1)``, as ``L`` is largest at ``s``.
+        These are the logarithms of ``d``, of ``pi`` up to a factor, and of ``kappa``. With ``Y =
+        W^1/2 (W^1/2 N W^1/2)^-1/2 W^1/2`` the slope of ``X`` by ``N`` is ``Y / M``, and that of
+        ``L`` by ``d`` is ``f (1 - s low) (s high - 1)``, as ``L`` is largest at ``s``.
         """
         problem = self.problem
         r = self.root
@@ -156,14 +157,16 @@ class _Window:
         P = np.eye(t) - np.outer(r, p)
         Z = P @ Y @ P.T
         Zq = Z @ q
-        by_d = np.diagonal(Z) + 2 * Zq * r * self.middle / D
-        by_d = by_d + (q @ Zq) / D**2 * f * self.product
-        slope_d = by_X * (contrasts / d + by_d) / problem.items + by_total * f * room
+        # tr(Z dK/dd_i): the slope of X by d_i is this and contrasts / d, over M.
+        trace_by_d = np.diagonal(Z) + 2 * Zq * r * self.middle / D
+        trace_by_d = trace_by_d + (q @ Zq) / D**2 * f * self.product
+        slope_d = by_X * (contrasts / d + trace_by_d) / problem.items
+        slope_d = slope_d + by_total * f * room
         slope_p = by_X * 2 * (Y @ ((kappa - L) * p - v)) / problem.items
         slope_pi = slope_p / r - problem.weights / problem.items
         slope_kappa = by_X * float(p @ Y @ p) / problem.items + by_total
-        by_people = pi * (slope_pi - pi @ slope_pi)
-        slope = np.concatenate([d * slope_d, by_people, [kappa * slope_kappa]])
+        slope_log_pi = pi * (slope_pi - pi @ slope_pi)
+        slope = np.concatenate([d * slope_d, slope_log_pi, [kappa * slope_kappa]])
         return float(value), slope
 
     def _roots(self, N: Array) -> tuple[Array, Array]:
@@ -177,14 +180,20 @@ class _Window:
         turned = root_weights[:, None] * axes
         return roots, (turned / roots) @ turned.T
 
-    def proven(self, multipliers: _Multipliers) -> Relaxed:
-        """What multipliers prove, after rounding, and where types are by which it is reached."""
+    def proven(self, multipliers: Multipliers) -> Relaxed:
+        """What multipliers prove, after rounding, and the mean of the types by which it is reached.
+
+        Bounds are ``-inf`` where digits do not show that ``N`` is nowhere negative. Above 2,000
+        levels those of ``diag d`` but the largest stand for the eigenvalues of ``N``, and ``kappa``
+        is 0.
+        """
         problem = self.problem
         (d, people, kappa) = multipliers
         f = self.shares
         root = self.root
         D = float((f * d) @ self.product)
-        # L without differences of near numbers, and what ends are rounded by.
+        # L = sum(f d) sum f d (half^2 - off^2) / D, without differences of near numbers;
+        # rounded is what the rounding of the ends may add to it.
         half = (self.high - self.low) / 2
         weighed = f * d * self.middle
         off = self.middle - weighed.sum() / (f @ d)
@@ -195,7 +204,7 @@ class _Window:
         none = np.zeros((0, 0))
         if f.size > _EXACT_LEVELS:
             bounds = proven_bounds(problem, d, d, d, total, people)
-            mean = self._centre(d) * root
+            mean = root / self._centre(d)
             return Relaxed(bounds, people, mass, mean[None], none[None], d, none)
 
         q = -weighed / root
@@ -203,22 +212,27 @@ class _Window:
         p = people / root
         P = np.eye(f.size) - np.outer(root, p)
         pushed = kappa * np.outer(p, p)
-        N = pushed - P.T @ shared @ P
-        sizes = pushed + np.abs(P).T @ np.abs(shared) @ np.abs(P)
+        on_plane = -P.T @ shared @ P  # P' K P
+        sizes_on_plane = np.abs(P).T @ np.abs(shared) @ np.abs(P)
+        N = on_plane + pushed
+        sizes = sizes_on_plane + pushed
         bounds = proven_bounds(problem, d, N, sizes, total, people)
-        if kappa > 0 and not self._nowhere_negative(N, sizes):
+        if kappa > 0 and not self._nowhere_negative(on_plane, sizes_on_plane):
             bounds = np.full(2, -np.inf)
         mean = self._mean(d, q / D, P, N, total)
         return Relaxed(bounds, people, mass, mean[None], none[None], d, shared)
 
-    def _nowhere_negative(self, N: Array, sizes: Array) -> bool:
-        """Whether digits show it: along ``r`` it is ``kappa``, which they may not reach.
+    def _nowhere_negative(self, on_plane: Array, sizes: Array) -> bool:
+        """Whether digits show that ``K`` is nowhere negative on the plane ``p . z = 0``.
 
-        With the best ``d`` and ``pi`` of :meth:`explicit` it is a theorem.
+        ``P' K P`` is 0 along ``r``. If all its other eigenvalues are above 0, it is nowhere
+        negative, and neither is ``N``, which adds ``kappa p p'``. A negative one would be the
+        first, and the 0 the second. With the best ``d`` and ``pi`` of :meth:`explicit` it is a
+        theorem.
         """
         root_weights = np.sqrt(self.problem.weights)
         scales = np.outer(root_weights, root_weights)
-        values = np.linalg.eigvalsh(N * scales)
+        values = np.linalg.eigvalsh(on_plane * scales)
         return bool((values[1:] > SLACK * np.linalg.norm(sizes * scales)).all())
 
     def _mean(self, d: Array, plane: Array, P: Array, N: Array, total: float) -> Array:
@@ -239,7 +253,7 @@ class _Window:
 
 def explicit_bound(problem: DesignProblem) -> Relaxed:
     """The bound of one window by multipliers in closed form, but for a search in one dimension."""
-    window = _Window(problem)
+    window = OneWindow(problem)
     return window.proven(window.explicit())
 
 
@@ -263,7 +277,7 @@ def bound_of_one_window(problem: DesignProblem) -> Relaxed:
     bound = explicit_bound(problem)
     if problem.item_counts.size > _SEARCHED_LEVELS:
         return bound
-    window = _Window(problem)
+    window = OneWindow(problem)
     begun = window.explicit()
     searched = window.proven(window.searched(begun))
     return max(searched, bound, key=lambda found: found.bounds[0])

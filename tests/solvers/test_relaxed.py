@@ -7,6 +7,7 @@ from itertools import product
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.linalg
 
 from planner import (
     Categorical,
@@ -20,7 +21,12 @@ from planner import (
 from planner.solvers.counts import DesignProblem
 from planner.solvers.design_search import best_design, coarser, levels_merged
 from planner.solvers.forms import Forms
-from planner.solvers.one_window import bound_of_one_window, explicit_bound
+from planner.solvers.one_window import (
+    Multipliers,
+    OneWindow,
+    bound_of_one_window,
+    explicit_bound,
+)
 from planner.solvers.rays import windows_of
 from planner.solvers.relaxed import relaxed
 from planner.solvers.relaxed_bound import box_of
@@ -157,6 +163,42 @@ def test_of_one_window_searched_multipliers_prove_nearly_what_any_do(
     searched = problem.items * bound.bounds[0]
     assert problem.items * explicit_bound(problem).bounds[0] < searched
     assert 0.998 * most < searched < most * (1 + 1e-6)
+
+
+def least_on_plane(problem, multipliers):
+    """The least value of ``z' K z`` over the plane ``p . z = 0``, in parts of the largest."""
+    f = problem.item_counts / problem.items
+    ((low,), (high,)) = box_of(problem)
+    d = multipliers.within
+    q = d * (low + high) / 2
+    K = np.diag(d) - np.outer(q, q) / (d @ (low * high))
+    plane = scipy.linalg.null_space((multipliers.people / np.sqrt(f))[None])
+    values = np.linalg.eigvalsh(plane.T @ K @ plane)
+    return values[0] / values[-1]
+
+
+@pytest.mark.parametrize("rule", ["avg", "one-sided"])
+def test_multipliers_prove_nothing_where_their_form_is_negative_on_the_plane(rule):
+    """Of one window: drawn about the explicit ones, a part of them is negative somewhere."""
+    problem = problem_of(rule, TO_3(6), [5] * 6)
+    window = OneWindow(problem)
+    explicit = window.explicit()
+    rng = np.random.default_rng(5)
+    negative = 0
+    positive = 0
+    for _ in range(200):
+        d = explicit.within * np.exp(rng.normal(0, 1.5, 6))
+        people = explicit.people * np.exp(rng.normal(0, 1.5, 6))
+        drawn = Multipliers(d, people / people.sum(), kappa=0.1)
+        least = least_on_plane(problem, drawn)
+        proves = np.isfinite(window.proven(drawn).bounds).all()
+        if least < -1e-6:
+            negative += 1
+            assert not proves
+        elif least > 1e-6:
+            positive += 1
+            assert proves
+    assert min(negative, positive) > 20
 
 
 def room(problem, bound, types):
