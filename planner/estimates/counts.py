@@ -427,7 +427,10 @@ def _as_rows(numbers: ArrayLike) -> NDArray[Any]:
 
 
 def _binomial(count: Whole, chance: Array) -> tuple[Whole, Array]:
-    """Numbers of ``Binomial(count, chance)``, all but 1e-18 of it, and their chances.
+    """The numbers that hold all but 1e-18 of ``Binomial(count, chance)``, and their chances.
+
+    Arguments are ``(k, 1)``; results have a row for each, as wide as the widest needs. Beyond a
+    row's own numbers its chances are 0.
 
     By Bernstein's inequality ``Pr[X - m >= t] <= exp(-t^2 / (2 v + 2 t / 3))`` at the mean ``m``
     and the variance ``v``. SciPy's ``binom`` has the same chances, but takes far longer to check

@@ -66,9 +66,11 @@ class LongerSets:
     def largest_counts(
         self, expected: Array, longer: Sequence[int], users: int
     ) -> Array:
-        """Largest counts that can have been cut to ``expected``, ``C`` as above.
+        """``C(E)`` of all ``E`` in ``expected``: the largest true counts that cuts left so.
 
-        ``longer`` says how many of the people have a set longer than the size before.
+        ``longer`` has, for each of ``sizes``, how many people have a set longer than the size
+        before it (than the padding length, for the first). Of those between two sizes all have the
+        larger one.
         """
         # People of each size, the largest first: their sets were cut most.
         people = np.diff([0, *longer[::-1], users])

@@ -214,7 +214,10 @@ class HashCollected(hashing.Hash, Collected):
         return [as_bytes(pairs)]
 
     def _supports(self, reports: Reports) -> Whole:
-        """How many of the reports support each item: those whose value it is hashed to."""
+        """How many reports support each item: those whose seed hashes it to the value they report.
+
+        InputError for a report whose value is not below ``values``.
+        """
         pairs = reports.view("<u4").astype(np.uint32)
         require_below(pairs[:, 1], self.values)
         items = np.arange(self.levels.total, dtype=np.uint32)

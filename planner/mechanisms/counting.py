@@ -482,7 +482,7 @@ class SidesCounter:
             raise InputError(argument, size, allowed, remedy)
 
     def _sizes_of(self, rows: Packed) -> NDArray[np.int32]:
-        """Ones of each level of each report, ``(levels, reports)``."""
+        """Ones of each report in each level, ``(levels, reports)``, without the type's word."""
         shape = (len(self._levels), len(rows))
         sizes = np.empty(shape, dtype=np.int32)
         step = rows_at_once(_WEIGHED_WORDS, rows.shape[1])

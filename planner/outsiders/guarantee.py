@@ -304,7 +304,12 @@ def _values(blanket: Blanket, epsilon: float) -> Array:
 
 
 def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> Bracket:
-    """Bracket for one order; masses are lowered, so that they stay below the laws of others."""
+    """Bracket theorem 1's bound on delta for one order of the pair.
+
+    Masses are lowered, so that ``omega`` stays below the laws of others however they were rounded,
+    and values are raised. Both only raise the bound: what they may have added is taken off the
+    lower end.
+    """
     shrinkage = max(1.0, blanket.mass) * (1 + _ROUNDING)
     masses = blanket.masses / shrinkage
     values = _values(blanket, epsilon)
@@ -312,11 +317,11 @@ def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> 
     raised_values = values + _SLIP * sizes  # not below the exact ones
     sums = positive_part(masses, raised_values * shrinkage, people, accuracy)
     # In the mean ``|W| + first`` is at most ``2 + e^epsilon``: so much did raising the values add.
-    raised = 2 * _SLIP * (2 + exp(epsilon))
-    # By as much, relatively, did lowering the masses of all people.
-    lowered = 4 * _ROUNDING * people
+    added_by_values = 2 * _SLIP * (2 + exp(epsilon))
+    # And so much, relatively, did lowering the masses, of one person or another.
+    added_by_masses = 4 * _ROUNDING * people
     lower = sums.lower / people
-    lower = lower * (1 - lowered) - raised
+    lower = lower * (1 - added_by_masses) - added_by_values
     upper = sums.upper / people
     return Bracket(lower=max(0.0, lower), upper=min(1.0, upper))
 

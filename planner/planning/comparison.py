@@ -68,7 +68,11 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> tuple[ComparedRow, .
 
 
 def _figures(plan: SurveyPlan, *, against: bool) -> dict[tuple[str, str, str], float]:
-    """The figures of a plan by question, level and what each is; in the order of the plan."""
+    """The figures of a plan in its order, by question, level and what each is.
+
+    Question and level are blank where a figure is about all of them. With ``against``, what reports
+    say against answers is one of a level's figures.
+    """
     figures: dict[tuple[str, str, str], float] = {}
     figures["", "", "people"] = plan.questions[0].part.everybody
     figures["", "", "most spent (epsilon)"] = plan.most_spent

@@ -639,7 +639,11 @@ def budget_curve(
 
 
 def _curve_of_epsilon(question: QuestionPlan, level: str) -> Curve:
-    """The error at any scale of the ``epsilon`` of a level under one-sided budgets."""
+    """The question's curve where a scale is of one level's ``epsilon`` alone, not of ``against``.
+
+    For budgets in both directions. ``at`` ignores its own ``level``: it plans the question anew
+    with that ``epsilon``.
+    """
     asked = question.part.question
     row = question.deployed.policy.names.index(level)
 

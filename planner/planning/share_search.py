@@ -240,11 +240,13 @@ def _carried(
 
 
 def _steepness(x: Array, error: Array, bound: Array) -> tuple[Array, Array]:
-    """How steeply the lines below a convex error fall from before each share, and from after it.
+    """Slopes, as falls, of the lines that a convex error lies above, beyond each share.
 
-    A chord of a convex function, carried on beyond either end, lies below it. It is taken
-    through the error at the far share and the bound at the near one, which only lowers it.
-    No line comes in before the first share or after the last.
+    ``from_before``: of the line through the error at the share before and the bound at this one,
+    which holds to the right of it; ``from_after``: through the error at the share after, to the
+    left. A chord of a convex function, carried on beyond an end, lies below it; the bound in place
+    of the error at that end only lowers it. Infinite before the first share and 0 after the last:
+    no line there.
     """
     width = np.diff(x)
     fall_to_bound = error[:-1] - bound[1:]

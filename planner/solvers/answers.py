@@ -612,15 +612,17 @@ class Channel:
     def worst_drawn(self) -> float:
         """Largest error per person of the first number wanted, of any people drawn at random.
 
-        ``sum_x pi_x E[T^2 | x]`` less the squared mean: of a given mean linear in the shares
-        ``pi``, so that two symbols have the largest. With means ``m`` and squares ``q`` of two
-        symbols, differences ``d`` and ``r`` of these and a share ``t`` of the first it is
-        ``q + t r - (m + t d)^2``, largest at ``t = (r - 2 d m) / (2 d^2)``.
+        That is the largest ``sum_x pi_x q_x - (sum_x pi_x m_x)^2`` over all shares ``pi``, where
+        ``m_x`` is the number that is wanted of symbol ``x``, and ``q_x = E[T^2 | x]``. For a given
+        mean it is linear in ``pi``, so that people of two symbols ``x, y`` have the largest. With a
+        share ``t`` of ``x``, ``d = m_x - m_y`` and ``r = q_x - q_y`` it is ``q_y + t r - (m_y + t
+        d)^2``, largest at ``t = (r - 2 d m_y) / (2 d^2)``, or at the nearer end of 0 and 1.
         """
         m = self.wanted[0]
         q = self.matrix @ np.square(self.estimator[0])
         d = m[:, None] - m
         r = q[:, None] - q
+        # With d = 0 an end is largest: x with itself, which is among the pairs.
         double_square = np.where(d == 0, 1, 2 * d**2)
         best = (r - 2 * d * m) / double_square
         t = np.clip(best, 0, 1)

@@ -92,7 +92,8 @@ class _Tangent:
     def _above_privacy(self, planes: sp.csr_array) -> sp.csr_array:
         """The planes' rows, and below them those of privacy in the relative variables.
 
-        Privacy is stated on ``v`` and auxiliaries: these are scaled by the largest of ``v0``.
+        Privacy is stated on ``v`` and auxiliaries. So its columns are multiplied by ``v0``, those
+        of auxiliaries by the largest of ``v0``.
         """
         import scipy.sparse as sp
 

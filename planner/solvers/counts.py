@@ -90,7 +90,10 @@ class DesignProblem:
         return self.weights, self.weights if self.asked is None else self.asked
 
     def game(self, weights: Array) -> Game:
-        """The game in which these are the weights of the levels' errors; values are per item."""
+        """The game whose value is the error ``F`` of all ``M`` items, with these weights of levels.
+
+        Scenarios are the levels of which everybody may be, or the one assumed prior.
+        """
         M = self.items
         root = np.sqrt(weights)
         m = self.item_counts
@@ -146,7 +149,12 @@ class DesignProblem:
         return np.asarray((low + (high - low) * x) @ self.item_counts / self.items)
 
     def columns(self, types: Whole) -> GameColumns:
-        """Types as columns: their window, then the counts of every level, a row each."""
+        """Types, rows of a window and each level's number of high items, as columns of the game.
+
+        Parts are ``sqrt(f)`` times the level means, turned by :attr:`turn`, and of each level of
+        several items the root of ``E_i / (m_i - 1)`` (docs/theory/designs.md); sums are the level
+        means.
+        """
         scale = self.scale(types)[:, None]
         low = self.sides(types)[0] / scale
         gap = low * self.rises[types[:, 0]]
@@ -210,11 +218,12 @@ def few_high_types(problem: DesignProblem) -> Whole:
 
 
 def split_types(problem: DesignProblem) -> Whole:
-    """Types of few levels: in every window some items high, of one level, and of all but one.
+    """Types to begin with where levels are few: in every window some items high, or whole levels.
 
-    "Some" are as many as with that level alone, ``m / (1 + e^rise)`` (subset selection, Ye and Barg
-    2018). Whole levels are high, too: these corners enclose what probabilities must sum to, so that
-    some weights do.
+    "Some" of a level are as many as with it alone, ``m / (1 + e^rise)``, at least one (subset
+    selection, Ye and Barg 2018): in all levels, in one, or in all but one. Besides, the levels of
+    each of the ``2^t`` sets are high with all of their items: some weights of these let the
+    probabilities of every item sum to 1.
     """
     m = problem.item_counts
     (low, high) = problem.windows
@@ -550,11 +559,13 @@ def _promising(count: Whole, items: int, slope: Array, bend: Array) -> Whole:
 def largest_ratio(
     priced: Priced, boxes: Boxes, seen: float, slack: float
 ) -> tuple[Whole, float]:
-    """Types with the largest ratios, and a ratio that none in the boxes exceeds.
+    """Types that each raised the largest ratio seen, and a ratio that none in the boxes exceeds.
 
-    Boxes of counts are divided until each is known to hold no ratio above ``(1 + slack)`` times
-    the largest seen. Once ``_MOST_BOXES_BOUNDED`` of them are bounded, those still open are charged
-    to the bound, which is true in any case.
+    ``seen`` is the ratio to begin with: where no larger one is found, no type is returned. Boxes of
+    counts are divided until none can hold a ratio above ``(1 + slack)`` times the largest seen.
+    Once ``_MOST_BOXES_BOUNDED`` of them are bounded, or ``(5 / t)^2`` of that for more than five
+    levels (a tenth at least), what open ones may hold is charged to the bound: it is larger, but
+    true.
     """
     work = 0
     of_levels = min(1.0, _WIDE / priced.m.size) ** 2

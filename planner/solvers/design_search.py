@@ -507,12 +507,14 @@ def coarser(asked: _Asked) -> Whole:
 def _kept_numbers(
     problem: DesignProblem, columns: GameColumns, weights: Array, people: Array
 ) -> Array:
-    """What fewer types have to keep, ``(numbers, n)``: it decides their sums and errors.
+    """What fewer types have to keep, ``(numbers, n)``: it decides a design's sums and errors.
 
-    These are the sums and the information on level means, ``J = sum_o theta_o u_o u_o' / w_o``, in
-    coordinates in which it is the unit matrix: budgets that differ by powers of ten give it
-    eigenvalues that do, and each of them is to be kept to its last digits. So is what pairs of
-    items leave at large budgets, :func:`_of_pairs`.
+    A row is what each type adds to one number, times its weight ``theta_o`` (``weights``), ``w_o``
+    being ``people``. The numbers are the sums, the information within each level, and that on level
+    means, ``J = sum_o theta_o u_o u_o' / w_o``, in coordinates in which it is the unit matrix:
+    budgets that differ by powers of ten give it eigenvalues that do, and each is to keep its last
+    digits. But where all likelihoods are near each other also what pairs of items leave,
+    :func:`_of_pairs`.
     """
     mean, *within = columns.parts
     information = (mean * (weights / people)[:, None]).T @ mean
@@ -527,10 +529,15 @@ def _kept_numbers(
 
 
 def _of_pairs(problem: DesignProblem, columns: GameColumns) -> Array:
-    """The means of ``v(x) v(x')`` for items of two levels, and for two items of a level.
+    """What two different items have in common in each type, ``(n, numbers)``.
 
-    At large budgets information on an item is nearly all that there can be, as
-    ``sum_j p_j u_i u_j / w = u_i``; errors are what these leave of it, in its last digits.
+    For every two levels it is the mean of ``v(x) v(x')`` over items ``x`` of one and ``x'`` of the
+    other; for every level of several items it is the sum over its ordered pairs. Types are scaled
+    to a mean of 1.
+
+    As ``w = sum_x pi_x v(x)``, information ``J`` on items has ``pi_x J_xx = 1 - sum pi_x' J_xx'``
+    over ``x' != x``. At large budgets that sum is in the last digits of ``pi_x J_xx``, and errors
+    are made of it: so what pairs share is kept by itself.
     """
     level_means = columns.sums
     (first, second) = np.triu_indices(level_means.shape[1], 1)

@@ -93,7 +93,7 @@ class Forms:
             lower = np.hstack([low, low + counts * step])
             upper = np.hstack([high, low + (counts + 1) * step])
         middle = (lower + upper) / 2
-        self.half = ((upper - lower) / 2) ** 2  # 0 where flat
+        self.half = ((upper - lower) / 2) ** 2  # squared half widths, 0 where flat
 
         # A column a box: e_i, less its middle in the last place.
         (k, c) = middle.shape
@@ -184,7 +184,13 @@ class Forms:
     # -- the program ------------------------------------------------------------------------------
 
     def _start(self) -> _Point:
-        """A point inside: about the middle of a box a form grows faster than the box costs."""
+        """A point inside, from which Newton's method starts.
+
+        ``x_i`` is ``p_i`` over the half width of the box, ``d`` half of the least ``x`` of all
+        windows, and ``l`` is ``rise`` times ``p``. ``rise`` is doubled, and ``y`` and ``A' A`` are
+        halved, until ``(l . u) (p . u)`` outweighs what boxes and ``y`` take from every form. Then
+        all but people is scaled so that the sum of ``l`` is about the bound.
+        """
         t = self.root.size
         p = np.maximum(self.people, 1e-3 / t) / self.root
         half = np.maximum(
@@ -196,16 +202,16 @@ class Forms:
         people = self.people / self.root
         point = _Point(forms, 0 * np.eye(t), p, people, x.min(axis=0) / 2)
         rise = 1.0
-        turn = 1e-3 * float(x.mean())
+        square = 1e-3 * float(x.mean())  # A' A is this times the unit matrix
         for _ in range(_FORM_HALVINGS):
             rows = rise * (self.back.T @ p)
             both = np.outer(rows, self.back.T @ point.people)
-            shared = (both + both.T) / 2 - turn * np.eye(t)
+            shared = (both + both.T) / 2 - square * np.eye(t)
             point = point._replace(shared=shared, rows=rows)
             if np.linalg.eigvalsh(self._forms(point)).min() > 0:
                 break
             rise = 2 * rise
-            turn = turn / 2
+            square = square / 2
             point.forms[:, t:] /= 2
         # At the best scale the sum of l is the bound, about what a table's error is.
         widest = np.maximum(self.half[:, :t].max(axis=0), 1e-6 * self.root**2)
@@ -214,7 +220,10 @@ class Forms:
         return _Point(*(size * field for field in point))._replace(people=point.people)
 
     def cut(self, point: _Point) -> _Point:
-        """A point without whole counts, and ``y`` that take at most half from any form."""
+        """A point found without whole counts, with ``y`` added that take at most half of any form.
+
+        Of the ``t`` columns each has ``y v' F^-1 v = 1 / (2 t)``.
+        """
         t = self.root.size
         point = point._replace(
             forms=np.pad(point.forms, ((0, 0), (0, self.sign.size - t)))
@@ -314,8 +323,9 @@ class Forms:
     def _newton(self, point: _Point, mu: float) -> tuple[_Point, float]:
         """Newton's direction, and how fast the value rises along it.
 
-        Unknowns are ``S`` on and above its diagonal, ``l``, ``d`` and ``p``, in this order; ``H``
-        is minus the second derivatives, ``g`` the first.
+        The shared unknowns are ``S`` on and above its diagonal, ``l``, ``d`` and ``p``, in this
+        order; ``H`` is minus the second derivatives of the value by them, ``g`` the first. Each
+        window's ``x`` and ``y`` are eliminated first, and found from the shared ones last.
         """
         t = self.root.size
         problem = self.problem
@@ -335,7 +345,7 @@ class Forms:
         once = np.where(np.eye(t) > 0, 0.5, 1.0)[_pairs(t)]
         g[:n] = (mu * moments.sum(axis=0) - slope)[i, j] * 2 * once
 
-        # d: the root terms of the bound, 2 (m_i - 1) sqrt(w_i d_i) / M.
+        # d: the root terms of the bound, 2 differences_i sqrt(w_i d_i) / (unit M).
         only = problem.item_counts == 1  # of such levels d plays no part, and stays
         d = np.where(only, 1.0, point.within)
         root_weights = np.sqrt(problem.weights) / self.unit
@@ -353,21 +363,21 @@ class Forms:
         bend = push**2 / mu
         g[within] -= push[:, :t].sum(axis=0)
         H[within, within] += np.diag(bend[:, :t].sum(axis=0))
-        rise, mixed, across = self._of_windows(inverse, mu)
-        rise = rise + push
+        (g_forms, own_block, with_shared) = self._of_windows(inverse, mu)
+        g_forms = g_forms + push
         corner = np.arange(bend.shape[1])
-        mixed[:, corner, corner] += bend
-        across = np.pad(across, ((0, 0), (0, 3 * t), (0, 0)))
+        own_block[:, corner, corner] += bend
+        with_shared = np.pad(with_shared, ((0, 0), (0, 3 * t), (0, 0)))
         level = np.arange(t)
-        across[:, n + t + level, level] = -bend[:, :t]
+        with_shared[:, n + t + level, level] = -bend[:, :t]
 
         # No two windows share x or y: these are eliminated by a Schur complement.
-        part = across @ np.linalg.inv(mixed)
-        H -= np.tensordot(part, across, axes=([0, 2], [0, 2]))
-        pull = g - np.einsum("kuc,kc->u", part, rise)
+        part = with_shared @ np.linalg.inv(own_block)
+        H -= np.tensordot(part, with_shared, axes=([0, 2], [0, 2]))
+        pull = g - np.einsum("kuc,kc->u", part, g_forms)
         direction = self._solved(H, pull, people.start)
-        left = rise - np.einsum("kuc,u->kc", across, direction)
-        forms = np.linalg.solve(mixed, left[..., None])[..., 0]
+        left = g_forms - np.einsum("kuc,u->kc", with_shared, direction)
+        forms = np.linalg.solve(own_block, left[..., None])[..., 0]
         step = _Point(
             forms=forms,
             shared=_symmetric(direction[:n], t),
@@ -375,7 +385,7 @@ class Forms:
             people=direction[people],
             within=direction[within],
         )
-        return step, float(g @ direction + (rise * step.forms).sum())
+        return step, float(g @ direction + (g_forms * step.forms).sum())
 
     def _slices(self) -> tuple[slice, slice, slice]:
         """Where ``l``, ``d`` and ``p`` stand, ``t`` numbers each, after the entries of ``S``."""
@@ -404,9 +414,13 @@ class Forms:
         return slope
 
     def _of_square(self, point: _Point, mu: float) -> tuple[Array, Array]:
-        """What the value gains by ``A' A``: its slope, and minus its second derivatives.
+        """Slope and minus second derivatives, by ``A' A`` of ``N u``, of what the value has of it.
 
-        The roots' trace has divided differences as its curvature: a few products of vectors.
+        That is ``2 tr R / M + mu log det A' A``, with ``R^2 = W^1/2 N' (A' A) N W^1/2``. In the
+        axes of ``R``, whose eigenvalues are ``r_i``, minus the second derivative of ``2 tr R / M``
+        along ``X`` is ``sum_ij K_ij X_ij^2``, ``K_ij = 1 / (M (r_i + r_j) r_i r_j)``. ``K`` is
+        nearly a sum of few ``size k k'``, and each of these is ``size tr(Y X Y X)`` with ``Y = diag
+        k`` in these axes.
         """
         weighed = np.sqrt(self.problem.weights)[:, None] * self.turn
         square = self._square(point)
@@ -426,14 +440,15 @@ class Forms:
         )
 
     def _of_windows(self, inverse: Array, mu: float) -> tuple[Array, Array, Array]:
-        """The slopes by ``x`` and ``y`` of ``mu`` times the determinants, and minus curvature.
+        """Slopes of ``mu log det F`` by every window's ``x`` and ``y``, and minus its curvature.
 
-        Those by two of them, ``(k, c, c)``, and by ``S`` and one of them, ``(k, n, c)``: ``k``
-        windows, ``n`` entries of ``S``, and ``c`` over the ``x`` and then the ``y``. A window's
-        form is ``F = P' S P + sum_c s_c x_c (v_c v_c' - h_c e e')``, ``s_c`` the signs, ``h_c`` the
-        squared half widths and ``e`` the last corner. So with ``B = F^-1`` the slope of
-        ``log det F`` by ``x_c`` is ``s_c (v_c' B v_c - h_c e' B e)``; minus its second derivatives
-        are, by ``x_c`` and ``x_b``,
+        The slopes are ``(k, c)``. Minus the second derivatives are, by two of these, ``(k, c, c)``,
+        and by ``S`` and one of these, ``(k, n, c)``: ``k`` windows, ``n`` entries of ``S``, and
+        ``c`` over the ``x`` and then the ``y``. Below ``x_c`` is any of them, and the factor ``mu``
+        is left out. A window's form is ``F = P' S P + sum_c s_c x_c (v_c v_c' - h_c e e')``,
+        ``s_c`` the signs, ``h_c`` the squared half widths and ``e`` the last corner. So with ``B =
+        F^-1`` the slope of ``log det F`` by ``x_c`` is ``s_c (v_c' B v_c - h_c e' B e)``; minus its
+        second derivatives are, by ``x_c`` and ``x_b``,
 
             s_c s_b [(v_c' B v_b)^2 - h_c (e' B v_b)^2 - h_b (e' B v_c)^2 + h_c h_b (e' B e)^2]
 
@@ -533,12 +548,14 @@ class Forms:
         return Relaxed(bounds, people, mass, mean, varied, within, shared)
 
     def _moments(self, forms: Array) -> tuple[Array, Array, Array]:
-        """The mass of each window's best types, up to a factor, and ``u``'s mean and covariance.
+        """The mass of each window's best types, and the mean and covariance of ``u`` over them.
 
-        Where the bound is reached ``mu F^-1`` is ``sum_o (theta_o / w_o) (u_o, 1) (u_o, 1)'`` over
-        the window's types, by stationarity in ``S``. Its corner is the mass; the rest, divided by
-        it, second moments. They only say where types are looked for, so that it does no harm that
-        they are rough where digits are used up.
+        ``mu F^-1`` is the multiplier of a window's form. Where the bound is reached it stands for
+        ``sum_o (theta_o / w_o) (z_o, 1) (z_o, 1)'`` over the window's types. Its corner is the
+        mass; the other entries, divided by it, are the means and second moments of ``z``, and ``u``
+        is ``shift + unit z``. ``mu`` is left out: masses are up to one factor for all windows. They
+        only say where types are looked for, so that it does no harm that they are rough where
+        digits are used up.
         """
         t = self.root.size
         values, axes = np.linalg.eigh(forms)

@@ -64,7 +64,10 @@ class GameColumns(NamedTuple):
         )
 
     def joined(self, *others: GameColumns) -> GameColumns:
-        """The columns of all, each once: these first."""
+        """These columns and then the others, each once: the first of those alike.
+
+        Alike are columns with the same key and, to 12 decimals, the same sums.
+        """
         every = [self, *others]
         blocks = zip(*[columns.parts for columns in every], strict=True)
         together = GameColumns(
@@ -181,7 +184,10 @@ def _covered(multipliers: Multipliers, columns: GameColumns) -> Array:
 
 
 def _charges(game: Game, multipliers: Multipliers, columns: GameColumns) -> Array:
-    """``q_o = sum_b |alpha_b' F_bo|^2 / w_o`` with ``w = P sigma``, rounded up; ``(N,)``."""
+    """``q_o = sum_b |alpha_b' F_bo|^2 / w_o`` with ``w = P sigma``, rounded up; ``(N,)``.
+
+    Infinite where ``w_o`` is not above 0. Where the game has forms, ``H_o`` takes its place.
+    """
     if game.forms is not None:
         charge = _charges_of_forms(game.forms, multipliers, columns)
         return charge * (1 + SLACK)

@@ -25,12 +25,11 @@ _WORTH_CUTS = 1e-3
 
 
 def relaxed(problem: DesignProblem, close: float = 1e-6) -> Relaxed:
-    """The bound of a problem, to about ``close`` of the best that such forms prove.
+    """The bound of a problem, per item, to about ``close`` of the best that this way can prove.
 
-    Raises
-    ------
-    ConvergenceError
-        These budgets are too large for it, or levels too many.
+    With one window it is by its best multipliers, or by forms, whichever proves more; else by
+    forms, and with few levels once more with whole counts. Where digits end early it is weaker, at
+    worst ``-inf``.
 
     Examples
     --------

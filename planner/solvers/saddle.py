@@ -490,12 +490,13 @@ def _of_one_form(
 
 
 def _factor(first: Array, inverse: Array, workload: Array) -> Array:
-    """``V`` with ``V V' = 2 (moved moved') o (first inverse first')``, ``o`` entry by entry.
+    """``V``, ``(n, r (r + 1) / 2)``, with ``(V V')_op = K_op w_o w_p`` (:func:`_of_one_form`).
 
-    With ``inverse = R R'`` and ``R' W' W R = Q diag(q) Q'`` the rows ``h = first R Q``
-    have ``moved_o . moved_p = sum_i q_i h_oi h_pi`` and ``first_o inverse first_p = h_o . h_p``.
-    So the columns of ``V`` are ``sqrt(2 (q_i + q_j)) h_i h_j`` for ``i < j``, and
-    ``sqrt(2 q_i) h_i h_i``.
+    That is ``2 (moved_o . moved_p) (F_o' J^-1 F_p)`` with ``moved = first inverse W'``, where rows
+    of ``first`` are ``F_o'``, ``inverse = J^-1``, ``W = workload``. With ``inverse = R R'``, ``R'
+    W' W R = Q diag(q) Q'`` and ``h = first R Q``, the factors are ``sum_i q_i h_oi h_pi`` and
+    ``sum_j h_oj h_pj``. So the columns of ``V`` have entries ``sqrt(2 (q_i + q_j)) h_oi h_oj`` for
+    ``i < j``, and ``sqrt(2 q_i) h_oi^2``.
     """
     sizes, axes = np.linalg.eigh(inverse)
     root = axes * np.sqrt(np.maximum(sizes, 0.0))

@@ -226,14 +226,16 @@ class OutputTypes:
 
     @property
     def pair_losses(self) -> Array:
-        """Log-ratio of a report between items of a level and of another, at most, ``(t, t)``, nats.
+        """Largest log-ratio of a report, in nats, ``(t, t)``: of the row's level over another.
 
-        NaN on the diagonal of a level with a single item, which has no pair.
+        Of an item of the row's level over one of the column's. It is infinite where that level
+        alone never sends some type, and NaN on the diagonal of a level with a single item, which
+        has no pair.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             low = np.log(self.low)
             high = np.log(self.high)
-            # A side on which nobody stands is in no report.
+            # A side on which no item stands is in no report.
             most = np.where(self.high_counts > 0, high, low)
             least = np.where(self.low_counts > 0, low, high)
             # NaN where neither level ever sends the type.

@@ -14,15 +14,17 @@ _CORRECTIONS = 2  # of chances to stand high
 
 
 def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
-    """About ``size`` types, rows of window and counts, sampled round what the bound says they are.
+    """About ``size`` types near those by which the bound is reached, and some at all times.
 
-    Every window gets about as many as its share of the people, two at least; of many draws for each
-    those are kept that are nearest to where the bound is reached.
+    Rows are a window and counts. A window gets ``size`` times its share of ``sum_o (theta_o / w_o)
+    (sqrt(f) . u_o)``, two types at least: those of ten times as many draws about the bound's mean
+    whose premise of the bound is nearest to equality. Added are types with one level on one side,
+    of every window where levels are few, and types that make weights possible.
     """
     rng = np.random.default_rng(0)
     m = problem.item_counts
-    people_share = bound.mass * (bound.mean @ np.sqrt(m / problem.items))
-    kept_types = np.maximum(2, size * people_share / people_share.sum())
+    weight = bound.mass * (bound.mean @ np.sqrt(m / problem.items))
+    kept_types = np.maximum(2, size * weight / weight.sum())
     rows = []
     for number, kept in enumerate(kept_types.astype(np.int64).tolist()):
         window = _WindowNear(problem, bound, number)
@@ -33,7 +35,7 @@ def types_near(problem: DesignProblem, bound: Relaxed, size: int) -> Whole:
             count = window.of_independent_levels(rng, kept)
         rows.append(np.column_stack([np.full(len(count), number), count]))
 
-        if m.size <= _EVERY_SIDE or number == people_share.argmax():
+        if m.size <= _EVERY_SIDE or number == weight.argmax():
             sided = np.where(window.gap > 0, _sided(window.middle, m), 0)
             rows.append(np.column_stack([np.full(len(sided), number), sided]))
     rows.append(_enclosing(problem))
@@ -79,10 +81,11 @@ class _WindowNear:
         return count[best].astype(np.int64)
 
     def of_independent_levels(self, rng: np.random.Generator, kept: int) -> Whole:
-        """Counts as those of items that stand high independently, but near the plane of the bound.
+        """Counts, ``(kept, t)``, of levels drawn independently, near the plane of the bound.
 
-        That is what the best types of one window are like (docs/theory/many-levels.md). Being near
-        the plane moves their mean, which chances to stand high are corrected for.
+        Of ten times as many binomial draws those nearest to the plane ``q . u = -D`` are kept: what
+        the best types of one window are like (docs/theory/many-levels.md). Keeping those moves the
+        mean, so chances to stand high are corrected, twice, until it is about ``middle``.
         """
         edge = 0.5 / (len(self.m) * kept)
         wanted = np.clip(self.middle / self.m, edge, 1 - edge)

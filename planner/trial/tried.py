@@ -368,7 +368,11 @@ class TriedMean:
         return OneSurvey.of_mean(self._truth, mean, "mean of the answers")
 
     def _drawn(self, rng: np.random.Generator) -> tuple[Whole, Estimate]:
-        """How many of those whom limits are about have each number, and the estimated mean."""
+        """Of one survey: how many of the people asked in any round have each number, and the mean.
+
+        The mean is estimated from those who report in one round; its limits are about all who were
+        asked.
+        """
         _, people = self._distinct
         everybody, reporting = self.asked.of_counts(people, rng)
         reports_by_number = rng.multinomial(reporting, self._output_law)

@@ -61,14 +61,14 @@ class Purpose:
 
 
 class Sealed:
-    """Such a file, which only its owner may read.
+    """A file of entries with checksums, which only its owner may read.
 
     Parameters
     ----------
     path:
         The file; it is made if it does not exist.
     kind:
-        What it is.
+        Its table, its name for people, and the remedies in errors.
     held:
         Whether no other process may use it until it is closed.
 
@@ -88,13 +88,13 @@ class Sealed:
                 # place, so that two processes that start at once never see half of one.
                 create_once(self._path, self._write_empty)
             with self._path.open("rb") as file:
-                begins = file.read(len(_DATABASE))
+                heading = file.read(len(_DATABASE))
         except OSError as error:
             reason = f"is not a usable {kind.noun}: {error.strerror or error}"
             raise FileError(path, reason, room_remedy(error)) from error
-        # SQLite takes an empty file for an empty database, in which every report is
-        # missing: the budget would be spent again. So the heading is asked for first.
-        if begins != _DATABASE:
+        # SQLite takes an empty file for an empty database, which would be refused as one
+        # of an earlier version, with the wrong remedy. So the heading is asked for first.
+        if heading != _DATABASE:
             reason = f"is not a {kind.noun}, or is a damaged {kind.noun}"
             raise FileError(path, reason, kind.unreadable)
         try:
@@ -106,7 +106,7 @@ class Sealed:
                 # when it opens the file, not in the middle of its work.
                 self.ask(self._database, "BEGIN EXCLUSIVE")
                 self.ask(self._database, "COMMIT")
-            # An empty change reads and checks the root, so that damage is found before
+            # An empty change reads and checks the root, so that damage of the root is found before
             # a client is asked anything.
             with self.changing():
                 pass
@@ -156,8 +156,8 @@ class Sealed:
 
     def _connect(self, timeout: float) -> sqlite3.Connection:
         """A connection to the database, which must exist."""
-        # Without this mode SQLite would make a missing file anew, and a memory that was
-        # deleted meanwhile would be taken for an empty one.
+        # Without this mode SQLite would leave an empty file in place of one that was
+        # deleted meanwhile.
         address = f"{self._path.absolute().as_uri()}?mode=rw"
         with naming_database(self._path, self.damaged):
             database = sqlite3.connect(

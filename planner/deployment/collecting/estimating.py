@@ -182,7 +182,10 @@ class _Estimating:
         return _Answered(rows, related, curves, attending)
 
     def tables(self, answered: _Answered, group: str = "") -> Iterator[pa.Table]:
-        """The rows of all, or of the people of a group."""
+        """Tables of what was answered: each question's rows, attention, relations, smoothed curves.
+
+        ``group`` names the people whom they are about; all people if empty.
+        """
         for name, rows in answered.rows.items():
             yield self._limited(name, rows, group)
         # Who does not attend is estimated across people, which is a statement about

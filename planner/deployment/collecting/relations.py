@@ -84,7 +84,11 @@ def pair_rows(table: CrossTable) -> tuple[str, AnswerRows]:
 
 
 def related_rows(table: CrossTable) -> Iterator[RelatedRows]:
-    """Rows of the association, and of shares, all of people drawn at random."""
+    """How two questions go together, and shares of each one's answers among the other's.
+
+    Three sets of rows, each with its name and p, NaN where nothing is tested; all limits are of
+    people drawn at random.
+    """
     first, second = table.names
     estimates, p_of = _strengths(table)
     p = np.array([p_of.get(name, np.nan) for name in estimates])
