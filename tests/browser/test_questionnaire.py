@@ -245,6 +245,7 @@ def test_an_anchor_is_asked_by_itself_and_goes_into_the_report_of_its_question(
     person, host, tmp_path
 ):
     page = opened(person, host.page(made(ANCHORED)))
+    page.locator("form").wait_for()
     asked = page.locator("legend").all_inner_texts()
     assert sorted(asked) == ["Do you smoke asleep?", "Do you smoke?", "colour"]
     page.get_by_role("group", name="colour").get_by_label("green").check()
@@ -290,6 +291,7 @@ def test_who_leaves_out_an_anchor_leaves_out_its_question(person, host):
 
 def test_a_scale_of_a_joint_question_is_asked_in_its_order(person, host):
     page = opened(person, host.page(made(SCALES)))
+    page.locator("form").wait_for()
     asked = page.get_by_role("group", name="pain").last
     labels = []
     for text in asked.get_by_role("radio").locator("..").all_inner_texts():
