@@ -16,7 +16,6 @@ branch and bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -35,8 +34,6 @@ from planner.solvers.game import (
 from planner.solvers.rays import Windows
 
 _ROUNDED = 2.0**-52  # of a window's high end: more than both of its ends are off by
-_DRAWN = 200  # types from which to climb, beside those at hand
-_BESIDE = (50, 120)  # of the best types neighbours are tried, and of the best of these
 _WIDE = (
     5  # levels: of more, fewer boxes are bounded, as each takes the cube of the levels
 )
@@ -267,11 +264,6 @@ class Counts:
         self.staged = problem.item_counts.size > _WIDE
         self.finest = tolerance / 400
 
-    @cached_property
-    def rng(self) -> np.random.Generator:
-        """What draws starts of a search, the same ones each time; most searches need none."""
-        return np.random.default_rng(0)
-
     def start(self) -> GameColumns:
         """The types to begin with."""
         return self.problem.columns(self.first)
@@ -279,58 +271,14 @@ class Counts:
     def price(
         self, multipliers: Multipliers, columns: GameColumns
     ) -> tuple[GameColumns, float]:
-        """Types with large ratios, climbed to from those at hand, from corners and from anywhere.
-
-        Types beside the best ones are tried, too: where many climbs end in few types, it takes
-        their neighbours to move the multipliers.
-        """
+        """Types with large ratios, climbed to from those at hand and from corners."""
         priced = Priced(self, multipliers)
-        starts = [columns.key, priced.corners()]
-        if self.staged:
-            starts.append(self._drawn())
-        types = priced.improved(distinct_rows(np.vstack(starts)))
-        types = distinct_rows(types)
-        for most in _BESIDE if self.staged else ():
-            best = np.argsort(-priced.ratios(types), kind="stable")[:most]
-            types = self._beside(types[best])
+        starts = np.vstack([columns.key, priced.corners()])
+        types = distinct_rows(priced.improved(distinct_rows(starts)))
         levels = self.problem.item_counts.size
         most = min(len(columns.sums) // 3, _NEW * levels * (levels + 1))
         most = max(MOST_NEW, most)
         return worst(self.game, multipliers, self.problem.columns(types), most)
-
-    def _drawn(self) -> Whole:
-        """Random starts: in a type each level stands high in a share that falls with its rise.
-
-        The share is ``1 / (1 + e^(tilt rise + shift))``, with one tilt and one shift a type; a tilt
-        of 1 without a shift is what a level alone has (subset selection, Ye and Barg 2018).
-        """
-        low, high = self.problem.windows
-        window = self.rng.integers(len(low), size=_DRAWN)
-        rise = (high - low)[window]
-
-        tilt = self.rng.uniform(0, 1.2, (_DRAWN, 1))
-        shift = self.rng.normal(0, 1, (_DRAWN, 1))
-        exponent = np.minimum(tilt * rise + shift, 700.0)
-        share = 1 / (1 + np.exp(exponent))
-
-        drawn = self.rng.binomial(self.problem.item_counts, share)
-        # A level whose low and high are the same has no high side.
-        counts = np.where(rise > 0, drawn, 0)
-        return np.column_stack([window, counts])
-
-    def _beside(self, types: Whole) -> Whole:
-        """The types, and those of which one level has an item more or less on the high side."""
-        (low, high) = self.problem.windows
-        m = self.problem.item_counts
-        neighbours = [types]
-        for level in range(m.size):
-            movable = (high > low)[types[:, 0], level]
-            for step in (-1, 1):
-                moved = types.copy()
-                moved[:, 1 + level] += step
-                count = moved[:, 1 + level]
-                neighbours.append(moved[movable & (count >= 0) & (count <= m[level])])
-        return distinct_rows(np.vstack(neighbours))
 
     def prove(
         self, multipliers: Multipliers, doubt: float

@@ -1,4 +1,4 @@
-"""Bounds on all mechanisms without a search, for any number of levels (docs/theory/many-levels.md).
+"""Bounds on all mechanisms by one matrix a window (docs/theory/many-levels.md, theorem 4).
 
 A value of a level is the low or the high one: its square is affine in it. So the squared deviations
 within a level are a quadratic in the level's mean, and what Theorem 1 asks of every type,
@@ -6,12 +6,12 @@ within a level are a quadratic in the level's mean, and what Theorem 1 asks of e
     |A u|^2 + sum_i d_i E_i <= (l . u) (p . u),    E_i = (high_i - u_i) (u_i - low_i),
 
 is one of a quadratic over a box: ``u' S u >= sum_i d_i E_i`` with ``S = (l p' + p l') / 2 - A' A``.
-It holds for all whole counts if for some ``x >= d`` and ``y >= 0`` the form
+It holds all over the box if for some ``x >= d`` the form
 
-    u' S u + sum_i x_i (u_i - low_i) (u_i - high_i) - sum_i y_i (u_i - a_i) (u_i - b_i)
+    u' S u + sum_i x_i (u_i - low_i) (u_i - high_i)
 
-is nowhere negative, ``a_i`` and ``b_i`` being means of neighbouring counts: one matrix a window.
-Means ``u`` are scaled by the root of the level's share of the items; errors are per item.
+is nowhere negative: one matrix a window. Means ``u`` are scaled by the root of the level's share of
+the items; errors are per item.
 
 At tiny budgets all ``u`` are near the roots ``sqrt f``: with ``delta`` the largest relative
 difference, forms are of ``z = (u - sqrt f) / delta``, and ``S``, ``l`` and ``p`` of ``N u``. The
@@ -34,7 +34,6 @@ from planner.solvers.game import SLACK
 from planner.solvers.relaxed_bound import Relaxed, box_of, proven_bounds
 from planner.solvers.saddle import positive_solved
 
-BEGUN = 0.3  # to which a point is found from which whole counts start, too
 # by which the barrier falls, and how near its centre that is
 _SHORTER = 4.0
 _CENTRED = 3.0
@@ -55,7 +54,7 @@ _BENT = (
 
 
 class _Point(NamedTuple):
-    """Where a program is: ``x`` and ``y`` of every window, ``(k, c)``, then ``S``, ``l, p, d``."""
+    """Where a program is: ``x`` of every window, ``(k, t)``, then ``S``, ``l, p, d``."""
 
     forms: Array
     shared: Array
@@ -74,43 +73,31 @@ class Forms:
     """The largest bound that forms prove, by Newton's method from the interior.
 
     To twice the root terms of the bound, less ``l``'s sum and what people's answers take off, it
-    adds ``mu`` times the logarithms of all that has to be positive: determinants, ``x - d``, ``y``
-    and people. Each form is a sum of columns ``v`` with ``+-x v v'``, less the squared half widths
-    in its last corner. Unknowns of one window alone are eliminated.
+    adds ``mu`` times the logarithms of all that has to be positive: determinants, ``x - d`` and
+    people. Each form is a sum of columns ``v`` with ``x v v'``, less the squared half widths in its
+    last corner. Unknowns of one window alone are eliminated.
     """
 
-    def __init__(self, problem: DesignProblem, counts: Array | None = None) -> None:
+    def __init__(self, problem: DesignProblem) -> None:
         self.problem = problem
         m = problem.item_counts
         self.root = np.sqrt(m / problem.items)
         self._choose_coordinates()
         (low, high) = self.ends
-        lower = low
-        upper = high
-        if counts is not None:
-            # Means of neighbouring counts, beside the ends of the boxes.
-            step = (high - low) / m
-            lower = np.hstack([low, low + counts * step])
-            upper = np.hstack([high, low + (counts + 1) * step])
-        middle = (lower + upper) / 2
-        self.half = ((upper - lower) / 2) ** 2  # squared half widths, 0 where flat
+        self.half = ((high - low) / 2) ** 2  # squared half widths, 0 where flat
 
-        # A column a box: e_i, less its middle in the last place.
-        (k, c) = middle.shape
-        t = m.size
-        box = np.arange(c)
-        self.sign = np.where(box < t, 1.0, -1.0)
-        self.columns = np.zeros((k, t + 1, c))
-        self.columns[:, box % t, box] = 1
-        self.columns[:, t] = -middle
+        # A column a level: e_i, less the middle of its box in the last place.
+        (k, t) = low.shape
+        self.columns = np.zeros((k, t + 1, t))
+        self.columns[:, :t] = np.eye(t)
+        self.columns[:, t] = -(low + high) / 2
         # An only item is at an end: there x may have any sign, and d plays no part.
-        self.bounded = np.tile(box >= t, (k, 1)) | (np.resize(m, c) > 1)
+        self.bounded = np.tile(m > 1, (k, 1))
 
         # Where a level has one value only, that is put for u: it needs no box.
         flat = low == high
-        flat_boxes = np.tile(flat, c // t)
-        self.columns[np.broadcast_to(flat_boxes[:, None], self.columns.shape)] = 0
-        self.bounded[flat_boxes] = False
+        self.columns[np.broadcast_to(flat[:, None], self.columns.shape)] = 0
+        self.bounded[flat] = False
         self.flat = np.pad(flat, ((0, 0), (0, 1)))
         self.substitution = np.eye(t + 1) * ~self.flat[:, None]
         self.substitution[:, :t, t] = np.where(flat, low, 0)
@@ -151,12 +138,9 @@ class Forms:
         scale = self.root / self.unit
         self.ends = (np.expm1(low - middle) * scale, np.expm1(high - middle) * scale)
 
-    def solved(self, close: float, begun: _Point | None = None) -> _Point:
-        """The best point found; whatever it is, it proves a bound.
-
-        ``begun`` is one found to ``BEGUN``.
-        """
-        point = self._start() if begun is None else begun
+    def solved(self, close: float) -> _Point:
+        """The best point found; whatever it is, it proves a bound."""
+        point = self._start()
         barriers = (
             self.half.size
             + sum(self.columns.shape[:2]) * len(self.half)
@@ -164,7 +148,6 @@ class Forms:
         )
         mu = float(self.whole @ point.rows) / barriers
         left = _FORM_STEPS
-        mu *= 1.0 if begun is None else BEGUN
         while left > 0:
             left -= 1
             still_wanted()
@@ -187,20 +170,17 @@ class Forms:
         """A point inside, from which Newton's method starts.
 
         ``x_i`` is ``p_i`` over the half width of the box, ``d`` half of the least ``x`` of all
-        windows, and ``l`` is ``rise`` times ``p``. ``rise`` is doubled, and ``y`` and ``A' A`` are
-        halved, until ``(l . u) (p . u)`` outweighs what boxes and ``y`` take from every form. Then
-        all but people is scaled so that the sum of ``l`` is about the bound.
+        windows, and ``l`` is ``rise`` times ``p``. ``rise`` is doubled and ``A' A`` halved
+        until ``(l . u) (p . u)`` outweighs what boxes take from every form. Then all but people is
+        scaled so that the sum of ``l`` is about the bound.
         """
         t = self.root.size
         p = np.maximum(self.people, 1e-3 / t) / self.root
-        half = np.maximum(
-            self.half[:, :t], 0.002 * self.half[:, :t].max(axis=1, keepdims=True)
-        )
+        half = np.maximum(self.half, 0.002 * self.half.max(axis=1, keepdims=True))
         half = np.maximum(half, 1e-6 * self.root**2)
         x = p / np.sqrt(half)
-        forms = np.hstack([x, np.full((len(x), self.sign.size - t), 1e-3 * x.mean())])
         people = self.people / self.root
-        point = _Point(forms, 0 * np.eye(t), p, people, x.min(axis=0) / 2)
+        point = _Point(x, 0 * np.eye(t), p, people, x.min(axis=0) / 2)
         rise = 1.0
         square = 1e-3 * float(x.mean())  # A' A is this times the unit matrix
         for _ in range(_FORM_HALVINGS):
@@ -212,31 +192,16 @@ class Forms:
                 break
             rise = 2 * rise
             square = square / 2
-            point.forms[:, t:] /= 2
         # At the best scale the sum of l is the bound, about what a table's error is.
-        widest = np.maximum(self.half[:, :t].max(axis=0), 1e-6 * self.root**2)
+        widest = np.maximum(self.half.max(axis=0), 1e-6 * self.root**2)
         errors = self.problem.weights @ (self.root**4 / widest) / self.unit**2
         size = float(errors / (self.whole @ point.rows))
         return _Point(*(size * field for field in point))._replace(people=point.people)
 
-    def cut(self, point: _Point) -> _Point:
-        """A point found without whole counts, with ``y`` added that take at most half of any form.
-
-        Of the ``t`` columns each has ``y v' F^-1 v = 1 / (2 t)``.
-        """
-        t = self.root.size
-        point = point._replace(
-            forms=np.pad(point.forms, ((0, 0), (0, self.sign.size - t)))
-        )
-        columns = self.columns[:, :, t:]
-        sizes = (columns * (self._inverse(point) @ columns)).sum(axis=1)
-        point.forms[:, t:] = 0.5 / (t * np.where(sizes > 0, sizes, 1.0))
-        return point
-
     def _forms(self, point: _Point) -> Array:
         """The matrix of every window, ``(k, t + 1, t + 1)``."""
         shared = self.seen.T @ point.shared @ self.seen
-        forms = self._summed(self.columns, self.sign * point.forms, -self.half, shared)
+        forms = self._summed(self.columns, point.forms, -self.half, shared)
         forms[
             self.flat[:, :, None]
             & self.flat[:, None]
@@ -279,11 +244,8 @@ class Forms:
         return reach - float(self.whole @ point.rows) - taken
 
     def _slack(self, point: _Point) -> Array:
-        """What ``x`` has above ``d``, and ``y``; 1 where it has no bound."""
-        least = np.concatenate(
-            [point.within, np.zeros(self.sign.size - point.within.size)]
-        )
-        return np.where(self.bounded, point.forms - least, 1.0)
+        """What ``x`` has above ``d``; 1 where it has no bound."""
+        return np.where(self.bounded, point.forms - point.within, 1.0)
 
     def _volume(self, point: _Point) -> float:
         """The logarithms of all that has to be positive; ``-inf`` outside."""
@@ -357,21 +319,20 @@ class Forms:
             H[people, people] += np.diag(mu / point.people**2)
             g[people] += mu / point.people
 
-        # x and y of every window: the barriers mu log(x - d) and mu log y, and determinants.
+        # x of every window: the barriers mu log(x - d), and determinants.
         slack = self._slack(point)
         push = np.where(self.bounded, mu / slack, 0.0)
         bend = push**2 / mu
-        g[within] -= push[:, :t].sum(axis=0)
-        H[within, within] += np.diag(bend[:, :t].sum(axis=0))
+        g[within] -= push.sum(axis=0)
+        H[within, within] += np.diag(bend.sum(axis=0))
         (g_forms, own_block, with_shared) = self._of_windows(inverse, mu)
         g_forms = g_forms + push
-        corner = np.arange(bend.shape[1])
-        own_block[:, corner, corner] += bend
-        with_shared = np.pad(with_shared, ((0, 0), (0, 3 * t), (0, 0)))
         level = np.arange(t)
-        with_shared[:, n + t + level, level] = -bend[:, :t]
+        own_block[:, level, level] += bend
+        with_shared = np.pad(with_shared, ((0, 0), (0, 3 * t), (0, 0)))
+        with_shared[:, n + t + level, level] = -bend
 
-        # No two windows share x or y: these are eliminated by a Schur complement.
+        # No two windows share x: these are eliminated by a Schur complement.
         part = with_shared @ np.linalg.inv(own_block)
         H -= np.tensordot(part, with_shared, axes=([0, 2], [0, 2]))
         pull = g - np.einsum("kuc,kc->u", part, g_forms)
@@ -440,24 +401,22 @@ class Forms:
         )
 
     def _of_windows(self, inverse: Array, mu: float) -> tuple[Array, Array, Array]:
-        """Slopes of ``mu log det F`` by every window's ``x`` and ``y``, and minus its curvature.
+        """Slopes of ``mu log det F`` by every window's ``x``, and minus its curvature.
 
-        The slopes are ``(k, c)``. Minus the second derivatives are, by two of these, ``(k, c, c)``,
-        and by ``S`` and one of these, ``(k, n, c)``: ``k`` windows, ``n`` entries of ``S``, and
-        ``c`` over the ``x`` and then the ``y``. Below ``x_c`` is any of them, and the factor ``mu``
-        is left out. A window's form is ``F = P' S P + sum_c s_c x_c (v_c v_c' - h_c e e')``,
-        ``s_c`` the signs, ``h_c`` the squared half widths and ``e`` the last corner. So with ``B =
-        F^-1`` the slope of ``log det F`` by ``x_c`` is ``s_c (v_c' B v_c - h_c e' B e)``; minus its
-        second derivatives are, by ``x_c`` and ``x_b``,
+        The slopes are ``(k, t)``. Minus the second derivatives are, by two of these, ``(k, t, t)``,
+        and by ``S`` and one of these, ``(k, n, t)``: ``k`` windows and ``n`` entries of ``S``. The
+        factor ``mu`` is left out below. A window's form is ``F = P' S P + sum_c x_c (v_c v_c' - h_c
+        e e')``, ``h_c`` the squared half widths and ``e`` the last corner. So with ``B = F^-1`` the
+        slope of ``log det F`` by ``x_c`` is ``v_c' B v_c - h_c e' B e``; minus its second
+        derivatives are, by ``x_c`` and ``x_b``,
 
-            s_c s_b [(v_c' B v_b)^2 - h_c (e' B v_b)^2 - h_b (e' B v_c)^2 + h_c h_b (e' B e)^2]
+            (v_c' B v_b)^2 - h_c (e' B v_b)^2 - h_b (e' B v_c)^2 + h_c h_b (e' B e)^2
 
-        and, by ``S_ij`` and ``x_c``, ``s_c [(P B v_c)_i (P B v_c)_j - h_c (P B e)_i (P B e)_j]``,
-        twice that off the diagonal, ``P`` being ``seen``: ``S`` stands in the form as ``P' S P``.
+        and, by ``S_ij`` and ``x_c``, ``(P B v_c)_i (P B v_c)_j - h_c (P B e)_i (P B e)_j``, twice
+        that off the diagonal, ``P`` being ``seen``: ``S`` stands in the form as ``P' S P``.
         """
         columns = self.columns
         half = self.half
-        sign = self.sign
         t = self.root.size
         i, j = _pairs(t)
         moved = inverse @ columns  # B v_c
@@ -466,20 +425,20 @@ class Forms:
         last = moved[:, t]  # e' B v_c
         corner = inverse[:, t, t, None]  # e' B e
         product = columns.transpose(0, 2, 1) @ moved  # v_c' B v_b
-        rise = mu * sign * (np.diagonal(product, axis1=1, axis2=2) - half * corner)
+        rise = mu * (np.diagonal(product, axis1=1, axis2=2) - half * corner)
         both_half = half[:, :, None] * half[:, None]
         own_block = product**2 + both_half * corner[:, :, None] ** 2
         crossed = half[:, :, None] * last[:, None] ** 2
         crossed = crossed + half[:, None] * last[:, :, None] ** 2
         own_block -= crossed
-        own_block *= mu * np.outer(sign, sign)
+        own_block *= mu
         # A level with one value has no column: a 1 on the diagonal keeps its unknown at rest.
         without_column = np.abs(columns).sum(axis=1) == 0
-        own_block += np.eye(sign.size) * without_column[:, None]
+        own_block += np.eye(t) * without_column[:, None]
         ends = (side[:, i] * side[:, j])[:, :, None]
         with_shared = seen_moved[:, i] * seen_moved[:, j] - ends * half[:, None]
         twice = np.where(i == j, 1.0, 2.0)
-        return rise, own_block, with_shared * (mu * twice)[:, None] * sign
+        return rise, own_block, with_shared * (mu * twice)[:, None]
 
     def _solved(self, H: Array, g: Array, fixed: int) -> Array:
         """``H x = g``, people's shares summing to 1: where they bend it upwards they stay."""

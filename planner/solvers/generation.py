@@ -29,9 +29,6 @@ _LASTING_SHARE = (
 )
 _DOUBT = 1 / 4  # of the tolerance: by how much a proof may overstate the largest ratio
 _FALLEN = 0.01  # of the gap: a value that falls by so much is no standstill
-_LIGHT = (
-    1e-7  # of the largest weight: what a program leaves to columns that are not needed
-)
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
@@ -119,8 +116,6 @@ def generate(
     stopped = PROVEN if growth.enough else growth.stopped
     columns, answer = growth.best
     gap = answer.value - growth.bounds[0]
-    if len(columns.sums) > 2 * rank_of(game):
-        columns, answer = _needed(game, columns, answer, gap)
     if oracle.staged or not oracle.searched:
         most = answer.most + max(0.0, gap) / 10
         columns, answer = _heaviest(game, columns, answer, most, growth.close)
@@ -321,21 +316,6 @@ class _Growth:
         self.columns = self.columns.take(kept)
         self.lowest = answer.value
         self.answer = answer._replace(weights=answer.weights[kept])
-
-
-def _needed(
-    game: Game, columns: GameColumns, answer: SaddlePoint, gap: float
-) -> tuple[GameColumns, SaddlePoint]:
-    """The columns that a program of many leaves more than noise, as long as they are as good."""
-    share = answer.weights * columns.sums.max(axis=1)
-    kept = share > _LIGHT * share.max()
-    with suppress(ConvergenceError):
-        fewer = columns.take(kept)
-        near = answer._replace(weights=answer.weights[kept])
-        solved = saddle(game, fewer, answer.distance, near)
-        if solved.most <= answer.most + gap / 100:
-            return fewer, solved
-    return columns, answer
 
 
 def _heaviest(
