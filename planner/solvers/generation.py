@@ -29,6 +29,9 @@ _LASTING_SHARE = (
 )
 _DOUBT = 1 / 4  # of the tolerance: by how much a proof may overstate the largest ratio
 _FALLEN = 0.01  # of the gap: a value that falls by so much is no standstill
+_LIGHT = (
+    1e-7  # of the largest weight: what a program leaves to columns that are not needed
+)
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
@@ -116,8 +119,13 @@ def generate(
     stopped = PROVEN if growth.enough else growth.stopped
     columns, answer = growth.best
     gap = answer.value - growth.bounds[0]
+    if len(columns.sums) > 2 * rank_of(game):
+        columns, answer = _needed(game, columns, answer, gap)
     if oracle.staged or not oracle.searched:
         most = answer.most + max(0.0, gap) / 10
+        if growth.enough:  # and stays so
+            promised = (1 + tolerance) * float(growth.bounds[0])
+            most = min(most, max(answer.most, promised))
         columns, answer = _heaviest(game, columns, answer, most, growth.close)
     else:
         answer = continued(game, columns, answer, _PROVEN_DIGITS)
@@ -218,9 +226,25 @@ class _Growth:
             self.centre = newest
         if self.likely == -np.inf:  # nothing will be proven by any so far
             return last or self.work > 4 * _MOST_MULTIPLICATIONS
-        self._charge(
-            self.news
-        )  # a new column may exceed the best multipliers after all
+        # A new column may exceed the best multipliers after all.
+        self._charge(self.news)
+        self._count_standstill()
+        near = self.tolerance / 2 * self.likely
+        over = last or self.stuck >= _PATIENCE
+        if self.stuck >= _PATIENCE:
+            self.stopped = NO_DIGITS
+        if self.oracle.staged or not self.oracle.searched:
+            # A tenth of a gap that stays is not worth more columns.
+            near = max(near, _LASTING_SHARE * self._open)
+            over |= self.work > self._most_work
+        if self.oracle.searched:
+            return (over or self.gap <= near) and self._prove(over=over)
+        if self.gap <= near:
+            self.stopped = NO_COLUMN
+        return over or self.gap <= near
+
+    def _count_standstill(self) -> None:
+        """How many rounds neither the gap nor the value has moved by more than its noise."""
         self.gap = self.answer.value - self.likely
         if self.gap < 0.9 * self.closest or self.answer.value < self.highest:
             self.stuck = 0
@@ -229,22 +253,12 @@ class _Growth:
             self.highest = self.answer.value - max(_FALLEN * abs(self.gap), noise)
         else:
             self.stuck += 1
-        over = last or self.stuck >= _PATIENCE
-        if self.stuck >= _PATIENCE:
-            self.stopped = NO_DIGITS
-        near = self.tolerance / 2 * self.likely
-        if self.oracle.staged or not self.oracle.searched:
-            # A tenth of a gap that stays is not worth more columns.
-            near = max(near, _LASTING_SHARE * self._open)
-        if self.oracle.staged or not self.oracle.searched:
-            over |= self.work > _MOST_MULTIPLICATIONS * min(
-                max(1.0, self._reached / 1e-3), 3.0
-            )
-        if not self.oracle.searched:
-            if self.gap <= near:
-                self.stopped = NO_COLUMN
-            return over or self.gap <= near
-        return (over or self.gap <= near) and self._prove(over=over)
+
+    @property
+    def _most_work(self) -> float:
+        """Multiplications after which it is enough: three times as many where a gap is wide."""
+        width = self._reached / 1e-3
+        return _MOST_MULTIPLICATIONS * min(max(1.0, width), 3.0)
 
     @property
     def _open(self) -> float:
@@ -316,6 +330,21 @@ class _Growth:
         self.columns = self.columns.take(kept)
         self.lowest = answer.value
         self.answer = answer._replace(weights=answer.weights[kept])
+
+
+def _needed(
+    game: Game, columns: GameColumns, answer: SaddlePoint, gap: float
+) -> tuple[GameColumns, SaddlePoint]:
+    """The columns that a program of many leaves more than noise, as long as they are as good."""
+    share = answer.weights * columns.sums.max(axis=1)
+    kept = share > _LIGHT * share.max()
+    with suppress(ConvergenceError):
+        fewer = columns.take(kept)
+        near = answer._replace(weights=answer.weights[kept])
+        solved = saddle(game, fewer, answer.distance, near)
+        if solved.most <= answer.most + gap / 100:
+            return fewer, solved
+    return columns, answer
 
 
 def _heaviest(

@@ -148,14 +148,13 @@ def _tight(z: Point, rows: dict[tuple[int, int], int]) -> list[tuple[int, int]]:
 
 def _raised(z: Point, part: int, rows: dict[tuple[int, int], int]) -> Point | None:
     """The next vertex when a set of nodes is raised, if a row ever stops it."""
-    leaving = (
-        limit - z[x] + z[y]
-        for (x, y), limit in rows.items()
-        if part >> x & 1 and not part >> y & 1
-    )
-    step = min(leaving, default=None)
-    if step is None:
+    room = []  # of the rows from a node in the set to one outside
+    for (x, y), limit in rows.items():
+        if part >> x & 1 and not part >> y & 1:
+            room.append(limit - z[x] + z[y])
+    if not room:
         return None
+    step = min(room)
     moved = [value + step * (part >> node & 1) for node, value in enumerate(z)]
     least = min(moved)
     return tuple(value - least for value in moved)
@@ -163,9 +162,11 @@ def _raised(z: Point, part: int, rows: dict[tuple[int, int], int]) -> Point | No
 
 def _reached(start: int, edges: list[tuple[int, int]], within: int) -> int:
     """The nodes within a set that edges join to the start, all as bits of one number."""
-    joins = [
-        join for join in (1 << x | 1 << y for x, y in edges) if join & within == join
-    ]
+    joins = []
+    for x, y in edges:
+        join = 1 << x | 1 << y
+        if join & within == join:
+            joins.append(join)
     reached = start
     before = 0
     while reached != before:
@@ -184,17 +185,13 @@ def _listed_windows(bounds: Array, several: NDArray[np.bool_]) -> Windows:
         raise InputError(
             "rule", f"a matrix of {t} connected levels", _FEW_LEVELS, _MERGE_REMEDY
         )
+    # A node for each level's low end, then one for each high end that differs from it.
     low = np.arange(t)
     high = np.where(several, t + np.cumsum(several) - 1, low)
-    ratios = {
-        (int(high[i]), int(low[j])): float(
-            bounds[i, j]
-        ).as_integer_ratio()  # high_i - low_j <= r
-        for i, j in np.argwhere(np.isfinite(bounds))
-    }
-    ratios |= {(int(low[i]), int(high[i])): (0, 1) for i in np.flatnonzero(several)}
-    unit = max(denominator for _, denominator in ratios.values())  # powers of two
-    rows = {pair: over * (unit // under) for pair, (over, under) in ratios.items()}
+    rows = _whole_rows(bounds, low, high)
+    for i in np.flatnonzero(several):
+        rows[int(low[i]), int(high[i])] = 0
+    unit = _unit_of(bounds)
     highs = set(high[several].tolist())
     lows = set(low[several].tolist())
     points = []
@@ -205,6 +202,27 @@ def _listed_windows(bounds: Array, several: NDArray[np.bool_]) -> Windows:
             points.append([value / unit for value in point])
     values = np.array(points)
     return Windows(values[:, low], values[:, high])
+
+
+def _unit_of(bounds: Array) -> int:
+    """How many units a nat has: so many that all finite budgets, binary fractions, are whole."""
+    denominators = [1]
+    for budget in bounds[np.isfinite(bounds)].tolist():
+        (_, denominator) = float(budget).as_integer_ratio()
+        denominators.append(denominator)
+    return max(denominators)  # powers of two: the largest is a multiple of all
+
+
+def _whole_rows(
+    bounds: Array, low: NDArray[np.int64], high: NDArray[np.int64]
+) -> dict[tuple[int, int], int]:
+    """The rows ``high_i - low_j <= r_ij`` by their nodes, in units of :func:`_unit_of`."""
+    unit = _unit_of(bounds)
+    rows = {}
+    for i, j in np.argwhere(np.isfinite(bounds)):
+        (numerator, denominator) = float(bounds[i, j]).as_integer_ratio()
+        rows[int(high[i]), int(low[j])] = numerator * (unit // denominator)
+    return rows
 
 
 _FEW_LEVELS = (

@@ -157,6 +157,18 @@ def test_no_design_is_worse_than_the_table_or_a_program_of_few_high_items(rule):
     assert design.certificate.relative_gap < 1e-3
 
 
+@pytest.mark.parametrize(
+    ("levels", "items", "budgets"), [(20, 5, (3, 6)), (50, 1, (6, 9))]
+)
+def test_nor_where_levels_are_many(levels, items, budgets):
+    """Of 20 and 50 levels the program has all types of at most one high item."""
+    policy = PrivacyPolicy(np.linspace(*budgets, levels), [items] * levels, "one-sided")
+    design = best_design(policy, tolerance=1e-2)
+    of_few = least_worst_case(policy, types_of_few(policy, 1))
+    assert design.worst_case_mse <= of_few * (1 + 1e-4)
+    assert design.worst_case_mse <= solve(policy).worst_case_mse
+
+
 def test_the_independent_program_tells_a_worse_design():
     """With the types of one high item alone the error of six levels is larger by a twentieth."""
     policy = PrivacyPolicy(np.linspace(4, 7, 6), [20] * 6, "avg")

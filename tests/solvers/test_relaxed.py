@@ -382,7 +382,7 @@ def test_a_search_that_proves_nothing_ends(monkeypatch):
 
 
 def test_deployed_reports_of_twelve_levels_err_as_predicted():
-    """500 collections of 330 people; a tenth more or less would be seen."""
+    """800 collections of 330 people; a tenth more or less would be seen."""
     levels = []
     for k, epsilon in enumerate(TO_2(12)):
         levels.append(Level(f"l{k}", epsilon, item_count=2))
@@ -393,7 +393,7 @@ def test_deployed_reports_of_twelve_levels_err_as_predicted():
     people = np.repeat(np.arange(12) * 5 // 2, 2)
     rng = np.random.default_rng(6)
     drawn = []
-    for _ in range(500):
+    for _ in range(800):
         reports = law.draw_aggregate(people, rng)
         estimates = law.estimate(reports)
         drawn.append(estimates.values)
