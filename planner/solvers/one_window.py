@@ -32,7 +32,7 @@ _FARTHEST_LOG = 30.0  # that a logarithm may move from where it begins
 _NOISE_EIGENVALUE = 1e-18  # of the largest: a smaller one is noise
 
 
-class Multipliers(NamedTuple):
+class WindowMultipliers(NamedTuple):
     """``d`` and ``pi``, one number a level, and ``kappa``."""
 
     within: Array
@@ -56,7 +56,7 @@ class OneWindow:
         if problem.spread is not None:
             self.weights = self.weights * problem.spread**2
 
-    def explicit(self) -> Multipliers:
+    def explicit(self) -> WindowMultipliers:
         """``d_i = w_i / y_i^2`` and ``pi`` as ``f d mid``: what is best for many items.
 
         ``y_i = (1 - c low_i) (c high_i - 1)``, and ``c`` the minimiser of ``sum w f / y``, which is
@@ -74,9 +74,9 @@ class OneWindow:
                 most = c
         d = self.weights / room**2
         people = self.shares * d * self.middle
-        return Multipliers(d, people / people.sum(), 0.0)
+        return WindowMultipliers(d, people / people.sum(), 0.0)
 
-    def searched(self, begun: Multipliers) -> Multipliers:
+    def searched(self, begun: WindowMultipliers) -> WindowMultipliers:
         """Those that prove about the most, by their logarithms: of any size each is as far away."""
         from scipy.optimize import Bounds, minimize
 
@@ -104,7 +104,9 @@ class OneWindow:
             },
         )
         logs = np.asarray(answer.x, dtype=np.float64)
-        return Multipliers(np.exp(logs[:t]), _shares(logs[t:-1]), np.exp(logs[-1]))
+        return WindowMultipliers(
+            np.exp(logs[:t]), _shares(logs[t:-1]), np.exp(logs[-1])
+        )
 
     def _taken(self, people: Array) -> float:
         """``w . pi / M``."""
@@ -180,7 +182,7 @@ class OneWindow:
         turned = root_weights[:, None] * axes
         return roots, (turned / roots) @ turned.T
 
-    def proven(self, multipliers: Multipliers) -> Relaxed:
+    def proven(self, multipliers: WindowMultipliers) -> Relaxed:
         """What multipliers prove, after rounding, and the mean of the types by which it is reached.
 
         Bounds are ``-inf`` where digits do not show that ``N`` is nowhere negative. Above 2,000

@@ -22,8 +22,8 @@ from planner.solvers.counts import DesignProblem
 from planner.solvers.design_search import best_design, coarser, levels_merged
 from planner.solvers.forms import Forms
 from planner.solvers.one_window import (
-    Multipliers,
     OneWindow,
+    WindowMultipliers,
     bound_of_one_window,
     explicit_bound,
 )
@@ -189,7 +189,7 @@ def test_multipliers_prove_nothing_where_their_form_is_negative_on_the_plane(rul
     for _ in range(200):
         d = explicit.within * np.exp(rng.normal(0, 1.5, 6))
         people = explicit.people * np.exp(rng.normal(0, 1.5, 6))
-        drawn = Multipliers(d, people / people.sum(), kappa=0.1)
+        drawn = WindowMultipliers(d, people / people.sum(), kappa=0.1)
         least = least_on_plane(problem, drawn)
         proves = np.isfinite(window.proven(drawn).bounds).all()
         if least < -1e-6:
