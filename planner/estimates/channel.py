@@ -96,7 +96,8 @@ class ChannelEstimates(NamedTuple):
         """``C_j / C_m`` of all but the last number, to first order (delta method)."""
         answered = float(self.values[-1])
         shares = self.values[:-1] / answered
-        jacobian = np.column_stack([np.eye(shares.size), -shares]) / answered
+        by_cells = np.eye(shares.size)
+        jacobian = np.column_stack([by_cells, -shares]) / answered
         law = self.law
         if law is not None:
             law = law._replace(answered=answered)
@@ -424,7 +425,8 @@ class OrderedEstimates(WithDataFrame):
 
         The nearest such shares, by least squares weighted by one over each variance.
         """
-        weights = 1 / np.maximum(np.diag(self.covariance), 1e-300)
+        variances = np.diag(self.covariance)
+        weights = 1 / np.maximum(variances, 1e-300)
         return np.append(rising(self.values, weights), 1.0)
 
     @property
@@ -489,16 +491,18 @@ class OrderedEstimates(WithDataFrame):
         law = self.law
         assert law is not None  # noqa: S101 - asked before
         assert law.answered is not None  # noqa: S101 - asked before
+        size = inside.size
         indicator = inside.astype(np.float64)
         steps = -np.diff(indicator, append=0.0)
         # The answers of people inside, of others who answered, and of those who did not.
-        kinds = np.zeros((3, inside.size + 1), dtype=np.bool_)
+        kinds = np.zeros((3, size + 1), dtype=np.bool_)
         kinds[0, :-1] = inside
         kinds[1, :-1] = ~inside
         kinds[2, -1] = True
         shares = within(kinds, np.append(self.shares, 0.0))
         every = law.answered * self.users
-        value = float(steps[:-1] @ self.values) + float(steps[-1])
+        up_to_all = float(steps[-1])
+        value = float(steps[:-1] @ self.values) + up_to_all
         return AnsweredShare(
             cell=steps @ law.estimator,
             total=law.estimator[-1],
@@ -684,7 +688,8 @@ def shares_up_to(channel: Channel) -> Channel:
     ('up to low', 'up to middle')
     """
     size = channel.policy.size
-    steps = np.tril(np.ones((size, size)))[:-1]
+    up_to_each = np.tril(np.ones((size, size)))
+    steps = up_to_each[:-1]
     if np.array_equal(channel.wanted, steps):
         return channel
     if not np.array_equal(channel.wanted, np.eye(size)):

@@ -152,13 +152,15 @@ class CrossTable(WithDataFrame):
         and ``c`` people inside have the variance ``n o + c (w - 1 - o)``.
         """
         w = self._squares(cells, cells > 0)
-        o = np.maximum(self._squares(cells, cells == 0), 0.0)
+        o = self._squares(cells, cells == 0)
+        o = np.maximum(o, 0.0)
         n = self.users
         values = cells @ self.counts.ravel()
         inside = np.clip(values, 0, n)
         # Of given people whoever is inside counts for 1 in any draw.
         variance = n * o + inside * (w - o - 1)
-        gap = 1 / np.sqrt(4 * o + (w - o) ** 2)
+        square = 4 * o + (w - o) ** 2
+        gap = 1 / np.sqrt(square)
         b = (1 - gap * (w - o)) / 2
         b = np.clip(b, 0, 1)
         supports = np.rint(n * b + gap * values)
@@ -248,8 +250,9 @@ class CrossTable(WithDataFrame):
         from scipy.stats import chi2
 
         cells = np.arange(self.counts.size)
+        table = cells.reshape(self.counts.shape)
         # The last row and column follow from the others: (d1 - 1)(d2 - 1) contrasts are free.
-        contrasts = cells.reshape(self.counts.shape)[:-1, :-1].ravel()
+        contrasts = table[:-1, :-1].ravel()
         theta = self._theta.ravel()[contrasts]
         jacobian = self._jacobian()
         spread = jacobian @ self._independent_covariance @ jacobian.T / self.users
@@ -386,8 +389,10 @@ class CrossTable(WithDataFrame):
         of_row = []
         of_column = []
         for i, j in np.ndindex(self.counts.shape):
-            of_row.append(self.share(i, j, margin=0).value)
-            of_column.append(self.share(i, j, margin=1).value)
+            share_of_row = self.share(i, j, margin=0)
+            share_of_column = self.share(i, j, margin=1)
+            of_row.append(share_of_row.value)
+            of_column.append(share_of_column.value)
         rows, columns = zip(*product(*self.answers), strict=True)
         people = self.people_in(np.eye(self.counts.size))
         lower, upper = people.intervals(self.confidence)

@@ -121,7 +121,11 @@ class DistributionEstimates:
         surely_more = int(np.argmax(lower >= share))
         least = float(self.edges[surely_less])
         most = float(self.edges[surely_more])
-        return BetweenLimits(value, min(least, value), max(most, value))
+        return BetweenLimits(
+            value=value,
+            lower=min(least, value),
+            upper=max(most, value),
+        )
 
     def histogram(self) -> tuple[Array, Array, Array]:
         """Consistent share of each cell, and its limits, each on its own, shape ``(d,)``."""

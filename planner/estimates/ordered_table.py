@@ -84,8 +84,10 @@ def ordered_association(table: CrossTable) -> OrderedAssociation | None:
     n = table.users
     raw = table.counts.ravel() / n
     spread = table.drawn_covariance(table.shares) / n**2
-    gap = float(raw @ gap_form @ raw - np.sum(gap_form * spread))
-    total = float(raw @ sum_form @ raw - np.sum(sum_form * spread))
+    gap_noise = np.sum(gap_form * spread)  # tr(A Sigma)
+    sum_noise = np.sum(sum_form * spread)
+    gap = float(raw @ gap_form @ raw - gap_noise)
+    total = float(raw @ sum_form @ raw - sum_noise)
     value = None
     if total > 0:
         value = gap / total

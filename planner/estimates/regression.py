@@ -123,7 +123,8 @@ class Regression:
 
         if self.equations.link == "linear":
             errors = np.sqrt(np.diag(self.covariance))
-            distances = self.coefficients / np.where(errors > 0, errors, np.nan)
+            errors[errors == 0] = np.nan
+            distances = self.coefficients / errors
         else:
             distances = np.empty(self.coefficients.size)
             for k in range(distances.size):
@@ -282,7 +283,14 @@ def fit(
     if weights is None:
         weights = np.ones(len(design))
     require_apart(names, design[sums.people > 0])
-    equations = Equations(tuple(names), design, sums, variance, link, weights)
+    equations = Equations(
+        names=tuple(names),
+        design=design,
+        sums=sums,
+        variance=variance,
+        link=link,
+        weights=weights,
+    )
     coefficients = equations.solve(equations.start())
     covariance = equations.covariance(coefficients)
     return Regression(equations, coefficients, covariance, confidence)

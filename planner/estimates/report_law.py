@@ -440,7 +440,8 @@ class AnsweredShare(NamedTuple):
             people=shares,
             counted=np.full(1, -1),
         )
-        series = Series.of(law, 0, n * float(shares @ variances))
+        variance = n * float(shares @ variances)
+        series = Series.of(law, 0, variance)
         if self.drawn:
             log_of_person = _log(shares @ np.exp(series.log_others))
         else:

@@ -228,7 +228,8 @@ def ordered_rows(
     note = ""
     if none is not None:
         no_answer = _last_share(none)
-        users = max(1.0, users * (1 - (no_answer.value or 0.0)))
+        answered = 1 - (no_answer.value or 0.0)
+        users = max(1.0, users * answered)
         note = f"limits are of the share of the {users:,.0f} with such an answer"
     below = np.tri(size, dtype=np.bool_)[:-1]
     each = np.eye(size, dtype=np.bool_)
@@ -590,7 +591,8 @@ def differences(
     standard_errors = reach(confidence) * np.abs(gap) / towards_0
     chance = 2 * ndtr(-standard_errors)
     notes = list(map(joined, first.notes, second.notes))
-    whole = np.where(np.isnan(first.whole), np.nan, 1.0)
+    no_count = np.isnan(first.whole)
+    whole = np.where(no_count, np.nan, 1.0)
     users = first.users + second.users
     return first.stating(users, columns, notes, whole), np.asarray(chance)
 

@@ -222,7 +222,8 @@ class _Attempt:
             allowed = "two or more that differ"
             raise InputError("answers", self.asked, allowed, "Name others.")
         # All lines of a question are as long as this one.
-        any_report = Report(self._hash, self.name, bytes(self._law.size), "0" * 16)
+        payload = bytes(self._law.size)
+        any_report = Report(self._hash, self.name, payload, "0" * 16)
         self.longest = len(any_report.to_json().encode())
         self._ids = set[str]()
         self._asked_of = 0

@@ -129,7 +129,8 @@ def _consistent_leaves(levels: list[Array]) -> Array:
         leaves = _BRANCHING**height
         weight = (leaves - leaves // _BRANCHING) / (leaves - 1)
         children = sums.reshape(-1, _BRANCHING)
-        sums = weight * estimates + (1 - weight) * children.sum(axis=1)
+        of_children = children.sum(axis=1)
+        sums = weight * estimates + (1 - weight) * of_children
         upwards.append(sums)
     # The root is everybody, a share of 1 that is known without a report.
     consistent = np.ones(1)

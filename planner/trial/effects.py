@@ -544,7 +544,8 @@ class _QuestionTrial:
         shares = rough_shares(self.law, aggregates)
         outcome = outcome_of(self.law, name, shares)
         reported = outcome.pattern_sums(aggregates)
-        sums = reported.among(list(counted), len(self.cells.patterns))
+        patterns = len(self.cells.patterns)
+        sums = reported.among(list(counted), patterns)
         return self._estimates(outcome, sums)
 
     def _no_estimates(self) -> Array:

@@ -116,4 +116,5 @@ class SampleSize:
         deviations = squares - np.square(sums) / self.people
         # With one person the deviations are 0, and so is the quotient.
         variance_of_one = deviations / max(1, self.people - 1)
-        return np.asarray(self.asked * (1 - self.fraction) * variance_of_one)
+        variance = self.asked * (1 - self.fraction) * variance_of_one
+        return np.asarray(variance)

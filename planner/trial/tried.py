@@ -253,7 +253,8 @@ class TriedOrdered:
         # Limits are of the people asked, so the band is held against their own shares.
         answers = everybody.size - self._has_refusals
         up_to = np.cumsum(everybody[:answers])
-        true_shares = up_to[:-1] / max(1, up_to[-1])
+        answered = max(1, up_to[-1])
+        true_shares = up_to[:-1] / answered
         shares = self._estimated_shares(reports)
         return Gap(square, shares.hold(true_shares))
 
