@@ -119,8 +119,6 @@ def generate(
     stopped = PROVEN if growth.enough else growth.stopped
     columns, answer = growth.best
     gap = answer.value - growth.bounds[0]
-    if len(columns.sums) > 2 * rank_of(game):
-        columns, answer = _needed(game, columns, answer, gap)
     if oracle.staged or not oracle.searched:
         most = answer.most + max(0.0, gap) / 10
         if growth.enough:  # and stays so
@@ -128,6 +126,8 @@ def generate(
             most = min(most, max(answer.most, promised))
         columns, answer = _heaviest(game, columns, answer, most, growth.close)
     else:
+        if len(columns.sums) > 2 * rank_of(game):
+            columns, answer = _needed(game, columns, answer, gap)
         answer = continued(game, columns, answer, _PROVEN_DIGITS)
     order, _ = columns.order()  # whatever order they were found in
     columns = columns.take(order)
