@@ -25,7 +25,7 @@ Point = tuple[int, ...]
 
 # connected, under a matrix of pair budgets
 _MOST_WALKED = 8
-_MOST_ENDS = 10
+_MOST_ENDS = 10  # of all levels, low and high: a level of one item has one
 _MOST_RAYS = 20_000  # vertices
 
 
@@ -178,7 +178,12 @@ def _reached(start: int, edges: list[tuple[int, int]], within: int) -> int:
 
 
 def _listed_windows(bounds: Array, several: NDArray[np.bool_]) -> Windows:
-    """Vertices over the low and the high ends of all levels, those that no other contains."""
+    """The windows of a matrix of pair budgets ``bounds``, ``(t, t)``, in nats.
+
+    They are the vertices of ``high_i - low_j <= bounds[i, j]`` and ``low_i <= high_i`` of which no
+    end can be moved outwards: others lie inside one of these. A level that is not of ``several``
+    items has one end, low and high at once. Budgets become whole multiples of one power of two.
+    """
     t = several.size
     nodes = several.size + int(several.sum())
     if t > _MOST_WALKED or nodes > _MOST_ENDS:
@@ -226,7 +231,7 @@ def _whole_rows(
 
 
 _FEW_LEVELS = (
-    f"of at most {_MOST_WALKED} levels, 5 of them of several items, "
-    f"and {_MOST_RAYS} windows"
+    f"of at most {_MOST_WALKED} levels, {_MOST_ENDS} with those of several items counted "
+    f"twice, and {_MOST_RAYS} windows"
 )
 _MERGE_REMEDY = "Merge levels with similar budgets, or use solve()."
