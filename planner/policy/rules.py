@@ -89,8 +89,9 @@ class MinRule(PairRule):
         """
         raising, lowering = self._budgets(epsilons)
         largest = self.largest_range(epsilons)
-        ends = np.concatenate([raising, lowering, [largest]])
-        ranges = np.unique(ends)
+        # In a set, as np.unique would load NumPy's masked arrays for it.
+        ends = {*raising.tolist(), *lowering.tolist(), largest}
+        ranges = np.array(sorted(ends))
         ranges = ranges[ranges <= largest]
         up_to_smallest = int(np.searchsorted(ranges, lowering.min(), "right"))
         first = max(0, up_to_smallest - 1)
