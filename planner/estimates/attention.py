@@ -31,6 +31,12 @@ from planner.estimates.counts import reach
 from planner.estimates.rows import ShareWithLimits
 
 
+def attentive_share(known_share: float, answers: int) -> float:
+    """``g = (p* - u) / (1 - u)``, where a share ``p*`` gives the known one of ``1/u`` answers."""
+    even = 1 / answers  # u
+    return (known_share - even) / (1 - even)
+
+
 @dataclass(frozen=True, slots=True)
 class Attention:
     """The share of people who attend, by an anchor question of people drawn at random.
@@ -59,7 +65,7 @@ class Attention:
         Attention(share=0.6, standard_error=0.02, even=0.5)
         """
         even = 1 / answers
-        share = (known_share - even) / (1 - even)
+        share = attentive_share(known_share, answers)
         return cls(round(share, 12), standard_error / (1 - even), even)
 
     def limits(self, confidence: float) -> tuple[float, float]:

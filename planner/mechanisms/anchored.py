@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.arrays import Array, Whole
+from planner.estimates.attention import attentive_share
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, Reports
 
@@ -123,10 +124,9 @@ def _variance_of_known(law: CollectedLaw, known_share: float) -> float:
     """
     element = known_element(law)
     answers = law.levels.total
-    even = 1 / answers  # u
-    attentive = (known_share - even) / (1 - even)
-    attentive = min(max(attentive, 0.0), 1.0)  # g
-    shares = np.full(answers, (1 - attentive) * even)
+    # Noise may lift or lower the estimate beyond what a share can be.
+    attentive = min(max(attentive_share(known_share, answers), 0.0), 1.0)  # g
+    shares = np.full(answers, (1 - attentive) / answers)
     shares[element] += attentive
     known_answer = np.eye(1, answers, element)
     mean_square = float(law.shape.second_moments(shares, known_answer)[0, 0])
